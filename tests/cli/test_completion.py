@@ -73,6 +73,7 @@ def test_words_are_completed(broker: Broker, monkeypatch: pytest.MonkeyPatch) ->
     assert "--partitions" in offered("topics", "create", "--")
     assert offered("topics", "describe", "fli") == ["flights"]
     assert offered("topics", "delete", "flights", "fl") == ["flowers"]
+    assert offered("cluster", "elect", "flights", "fl") == ["flowers"]
     assert offered("consume", "flights", "") == []
     assert offered("consume", "flights", "--group", "") == [GROUP]
     assert offered("consume", "t", "--isolation-level", "read_c") == ["read_committed"]

@@ -154,7 +154,7 @@ def _describe_once(subject: str, options: Options) -> None:
     elif subject == "replicas":
         rows = _replicas(options)
     else:
-        rows = _ask(options.admin, subject)
+        rows = ask_admin(options.admin, subject)
     if subject in WITHOUT_INTERNAL and not options.internal:
         rows = [row for row in rows if _topic_of(row) not in INTERNAL_TOPICS]
     if subject != "replicas":  # whose filter the broker has applied
@@ -197,7 +197,7 @@ def _replicas(options: Options) -> list[dict[str, Any]]:
     query = {"under-replicated": "true" if options.under_replicated else "false"}
     if options.filter is not None:
         query["topic"] = options.filter
-    answer = _ask(options.admin, "replicas", query)
+    answer = ask_admin(options.admin, "replicas", query)
     if answer["left_out"]:
         say(f"{answer['left_out']:,} more replicas are not shown; --filter selects topics", as_error=True)
     return [
@@ -207,7 +207,8 @@ def _replicas(options: Options) -> list[dict[str, Any]]:
     ]
 
 
-def _ask(admin: str | None, subject: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - JSON
+def ask_admin(admin: str | None, subject: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - JSON
+    """The document about a subject from an admin listener. Raises UsageError and OdradekError."""
     if admin is None:
         raise OdradekError(
             f"{subject} are shown by the admin listener: serve with --admin-port, then give it as --admin"

@@ -1,0 +1,319 @@
+"""`odradek cluster`: the state of a whole cluster and what is wrong with it; and elections of leaders."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError
+from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, option, positional
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.describe import ask_admin
+from odradek.cli.output import Column, colour_of_leader, say, say_json, sentences, show
+from odradek.cli.watching import WATCH, watched
+from odradek.client.cluster_admin import ClusterAdmin, Elected, Election
+from odradek.client.cluster_state import ClusterPartition, ClusterState, Trouble
+
+HEALTHY = "All replicas are in sync, and all partitions are led by their preferred leader."
+_WORDS = {
+    Trouble.OFFLINE: "offline",
+    Trouble.UNDER_MIN_ISR: "under min ISR",
+    Trouble.AT_MIN_ISR: "at min ISR",
+    Trouble.UNDER_REPLICATED: "under-replicated",
+    Trouble.NOT_PREFERRED: "not led by their preferred leader",
+}
+"""What is said of a number of partitions."""
+
+
+def colour_of_trouble(value: object) -> str:
+    """Red where something cannot be done, yellow where a replica is missing."""
+    worst = value[0] if isinstance(value, list) and value else ""
+    if worst in (Trouble.OFFLINE.value, Trouble.UNDER_MIN_ISR.value):
+        return "red"
+    return "" if worst in ("", Trouble.NOT_PREFERRED.value) else "yellow"
+
+
+def _led_by(value: object) -> str:
+    return "none" if value in (None, NO_BROKER) else str(value)
+
+
+BROKER_COLUMNS = (
+    Column("broker"),
+    Column("address"),
+    Column("rack"),
+    Column("role", lambda value: "controller" if value == "controller" else ""),
+)
+TROUBLE_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("leader", _led_by, colour=colour_of_leader),
+    Column("replicas"),
+    Column("in_sync"),
+    Column("missing", sentences),
+    Column("eligible", title="may lead"),
+    Column("troubles", title="state", colour=colour_of_trouble),
+    Column("reasons", sentences, title="why"),
+)
+ELECTED_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("leader_before", _led_by, title="before", colour=colour_of_leader),
+    Column("leader", _led_by, colour=colour_of_leader),
+    Column("result"),
+)
+
+
+# --- describe
+
+
+def describe(options: Options) -> None:
+    """Show the cluster, repeatedly with --watch."""
+    watched(options.watch, lambda: _describe_once(options))
+
+
+def _describe_once(options: Options) -> None:
+    with ClusterAdmin(client_config(options)) as admin:
+        state = admin.describe()
+    reasons = _reasons(options.admin) if options.admin is not None and state.troubled else {}
+    if options.json:
+        say_json(_document(state, reasons), indent=2)
+        return
+    brokers, topics, partitions = len(state.brokers), state.topics, len(state.partitions)
+    say(
+        f"Cluster {state.cluster_id}: {_number(brokers, 'broker')}, {_number(topics, 'topic')} with"
+        f" {_number(partitions, 'partition')}."
+    )
+    print()
+    show([_broker(one, state) for one in _all_brokers(state)], BROKER_COLUMNS, as_json=False, empty="")
+    print()
+    if not state.troubled:
+        say(HEALTHY if state.partitions else "There are no partitions.")
+        return
+    counted_words = [f"{count:,} {_WORDS[one]}" for one, count in state.counts.items() if count]
+    say(f"Of {_number(partitions, 'partition')}, {', '.join(counted_words)}.")
+    print()
+    rows = [_readable(_partition(one, reasons)) for one in state.troubled]
+    show(rows, TROUBLE_COLUMNS, as_json=False, empty="")
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def _all_brokers(state: ClusterState) -> list[BrokerId]:
+    """The brokers that are registered, and those that replicas are assigned to."""
+    assigned = {one for partition in state.partitions for one in partition.replicas}
+    return sorted(assigned | {one.broker_id for one in state.brokers})
+
+
+def _broker(broker_id: BrokerId, state: ClusterState) -> dict[str, Any]:
+    """A row; a broker that is not registered has no address."""
+    known = next((one for one in state.brokers if one.broker_id == broker_id), None)
+    role = "offline" if known is None else "controller" if broker_id == state.controller_id else None
+    return {
+        "broker": broker_id,
+        "address": known and known.address,
+        "rack": known and known.rack,
+        "role": role,
+    }
+
+
+def _document(state: ClusterState, reasons: Mapping[TopicPartition, Sequence[str]]) -> dict[str, Any]:
+    return {
+        "cluster_id": state.cluster_id,
+        "controller": None if state.controller_id == NO_BROKER else state.controller_id,
+        "brokers": [_broker(one, state) for one in _all_brokers(state)],
+        "topics": state.topics,
+        "partitions": len(state.partitions),
+        "counts": {trouble.name.lower(): count for trouble, count in state.counts.items()},
+        "in_trouble": [_partition(one, reasons) for one in state.troubled],
+    }
+
+
+def _partition(one: ClusterPartition, reasons: Mapping[TopicPartition, Sequence[str]]) -> dict[str, Any]:
+    return {
+        "topic": one.topic_partition.topic,
+        "partition": one.topic_partition.partition,
+        "leader": None if one.leader == NO_BROKER else one.leader,
+        "leader_epoch": one.leader_epoch,
+        "replicas": list(one.replicas),
+        "in_sync": list(one.isr),
+        "missing": [{"broker": missing, "offline": missing in one.offline} for missing in one.missing],
+        "elr": list(one.elr),
+        "last_known_leader": None if one.last_known_leader == NO_BROKER else one.last_known_leader,
+        "min_isr": one.min_isr,
+        "troubles": [trouble.value for trouble in one.troubles],
+        "reasons": list(reasons.get(one.topic_partition, ())),
+    }
+
+
+def _readable(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of JSON as a row of the table: missing replicas in words, empty lists as None."""
+    missing = [f"{one['broker']} {'offline' if one['offline'] else 'behind'}" for one in row["missing"]]
+    eligible = None
+    if row["leader"] is None:  # who may lead without a loss once it is back
+        eligible = sorted({*row["in_sync"], *row["elr"]}) or None
+    return row | {
+        "leader": NO_BROKER if row["leader"] is None else row["leader"],
+        "missing": missing or None,
+        "eligible": eligible,
+        "reasons": row["reasons"] or None,
+    }
+
+
+def _reasons(addresses: str) -> dict[TopicPartition, list[str]]:
+    """What the brokers with these admin listeners say about the partitions in trouble.
+
+    A listener that does not answer is named on the error output: its broker may be the one that is offline.
+    """
+    found: dict[TopicPartition, list[str]] = {}
+    for address in addresses.split(","):
+        try:
+            answer = ask_admin(address.strip(), "replicas", {"under-replicated": "true"})
+        except UsageError:
+            raise
+        except OdradekError as error:
+            say(f"odradek: {error}", as_error=True)
+            continue
+        for row in answer["replicas"]:
+            said = found.setdefault(TopicPartition(row["topic"], row["partition"]), [])
+            who = f"broker {answer['broker_id']}"
+            said += [f"{who}: {reason}" for reason in row.get("behind", ())]
+    return found
+
+
+# --- elect
+
+
+def elect(options: Options) -> None:
+    """Elect leaders, and show what moved."""
+    election = Election.UNCLEAN if options.unclean else Election.PREFERRED
+    with ClusterAdmin(client_config(options)) as admin:
+        known = _named(admin, options.partitions)
+        before = {one.topic_partition: one.leader for one in known}
+        if options.unclean and not options.execute:
+            _show_unclean(options, known)
+            return
+        results = admin.elect(election, list(before) if options.partitions else None)
+        moved = [one.topic_partition for one in results if one.code is ErrorCode.NONE]
+        leaders = before | admin.wait_until_led(moved, before)
+    results = [one for one in results if options.partitions or one.code is not ErrorCode.ELECTION_NOT_NEEDED]
+    rows = [
+        {
+            "topic": one.topic_partition.topic,
+            "partition": one.topic_partition.partition,
+            "leader_before": before.get(one.topic_partition, NO_BROKER),
+            "leader": leaders.get(one.topic_partition, NO_BROKER),
+            "result": _result(one, election),
+        }
+        for one in results
+    ]
+    show(rows, ELECTED_COLUMNS, as_json=options.json, empty="No partition needs an election.")
+    failed = [one for one in results if one.code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)]
+    if failed:
+        raise ApiError(failed[0].code, f"no leader was elected for {_number(len(failed), 'partition')}")
+
+
+def _named(admin: ClusterAdmin, words: Sequence[str]) -> list[ClusterPartition]:
+    """The partitions that the words name, or all. Raises UsageError, and ApiError for one that is unknown."""
+    wanted = [_read(word) for word in words]
+    known, _ = admin.partitions([topic for topic, _ in wanted])
+    named = [
+        one
+        for one in known
+        if not wanted or one.topic_partition in wanted or (one.topic_partition.topic, None) in wanted
+    ]
+    numbers = {one.topic_partition for one in known}
+    for topic, partition in wanted:
+        if partition is not None and (topic, partition) not in numbers:
+            raise ApiError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {partition} of topic {topic}"
+            )
+    return named
+
+
+def _read(word: str) -> tuple[str, int | None]:
+    """Reads TOPIC or TOPIC:PARTITION; no topic's name has a colon. Raises UsageError."""
+    topic, colon, number = word.partition(":")
+    if not colon:
+        return topic, None
+    if not number.isascii() or not number.isdigit() or not topic or len(number) > len(str(1 << 31)):
+        raise UsageError(f"a partition is given as TOPIC:PARTITION, such as flights:0, not '{word}'")
+    return topic, int(number)
+
+
+def _show_unclean(options: Options, known: Sequence[ClusterPartition]) -> None:
+    """Show the partitions without a leader: only these have something to lose."""
+    rows = [_readable(_partition(one, {})) for one in known if Trouble.OFFLINE in one.troubles]
+    show(rows, TROUBLE_COLUMNS, as_json=options.json, empty="No partition needs an election.")
+    if rows:
+        say(
+            "Nothing was changed: add --execute to do it. Records that only missing replicas have are lost.",
+            as_error=True,
+        )
+
+
+def _result(one: Elected, election: Election) -> str:
+    if one.code is ErrorCode.NONE:
+        return "elected"
+    if one.code is ErrorCode.ELECTION_NOT_NEEDED:
+        is_preferred = election is Election.PREFERRED
+        return "led by its preferred leader already" if is_preferred else "has a leader"
+    return one.message
+
+
+GROUP = Group(
+    "cluster",
+    "Show what is wrong with a cluster, and elect leaders.",
+    (
+        Command(
+            "describe",
+            "Show the brokers, and the partitions that are in trouble.",
+            describe,
+            (
+                option(
+                    "--admin",
+                    help="admin listeners of brokers, to be asked why replicas are behind",
+                    metavar="HOST:PORT[,...]",
+                    variable="ODRADEK_ADMIN",
+                ),
+                WATCH,
+                JSON,
+                *CONNECTION,
+            ),
+            details="The broker that answers says what it knows of the whole cluster, by Kafka's protocol."
+            " The partitions in trouble are those without a leader (offline), with fewer in-sync replicas"
+            " than min.insync.replicas (acks=all is refused), with just as many after the loss of a replica,"
+            " with any replica missing from the in-sync ones (under-replicated), and those that another"
+            " broker leads than the preferred one, which could.",
+            examples=("odradek cluster describe --watch 5",),
+        ),
+        Command(
+            "elect",
+            "Give partitions their preferred leader, or with --unclean any that is left.",
+            elect,
+            (
+                positional(
+                    "partitions",
+                    "all partitions of a topic, or one; without it all of the cluster",
+                    metavar="TOPIC[:PARTITION]",
+                    many=True,
+                    required=False,
+                    completes="topic",
+                ),
+                flag(
+                    "--unclean", help="elect any live replica where no in-sync one lives: records may be lost"
+                ),
+                flag("--execute", help="with --unclean: do it; without it only show what would be done"),
+                JSON,
+                *CONNECTION,
+            ),
+            details="A preferred leader is the first replica of a partition. It is elected only if it is in"
+            " sync, so nothing is lost.",
+            examples=(
+                "odradek cluster elect flights",
+                "odradek cluster elect --unclean flights:0 --execute",
+            ),
+        ),
+    ),
+)
