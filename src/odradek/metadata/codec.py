@@ -13,6 +13,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -175,8 +176,8 @@ def encode_topic(topic_id: TopicId, partitions: Mapping[int, PartitionImage]) ->
             "version": 3,
             "topic_id": topic_id_text(topic_id),
             "partitions": {str(number): state.replicas for number, state in partitions.items()},
-            "adding_replicas": _by_partition(partitions, lambda state: state.adding_replicas),
-            "removing_replicas": _by_partition(partitions, lambda state: state.removing_replicas),
+            "adding_replicas": _by_partition(partitions, attrgetter("adding_replicas")),
+            "removing_replicas": _by_partition(partitions, attrgetter("removing_replicas")),
         }
     )
 
@@ -385,8 +386,7 @@ def _bracketed(host: str) -> str:
 def _by_partition(
     partitions: Mapping[int, PartitionImage], pick: Callable[[PartitionImage], tuple[BrokerId, ...]]
 ) -> dict[str, tuple[BrokerId, ...]]:
-    picked = ((number, pick(state)) for number, state in partitions.items())
-    return {str(number): replicas for number, replicas in picked if replicas}
+    return {str(number): replicas for number, state in partitions.items() if (replicas := pick(state))}
 
 
 def _replicas(table: Mapping[str, Iterable[int]]) -> dict[int, tuple[BrokerId, ...]]:

@@ -79,6 +79,7 @@ class Appender:
             found = self._hosted.replica(topic_partition)
             if isinstance(found, ErrorCode):
                 checked[topic_partition] = found
+                yield None
                 continue
             try:
                 log = found.log

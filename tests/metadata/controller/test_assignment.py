@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.base.execution import exhaust
 from odradek.base.ids import BrokerId
-from odradek.metadata.controller.assignment import assign_replicas
+from odradek.metadata.controller.assignment import Assignment, assign_replicas
 from odradek.metadata.image import BrokerImage, Endpoint
 
 ENDPOINTS = (Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092),)
+
+
+def _assigned(live: Mapping[BrokerId, BrokerImage], **asked: int) -> Assignment:
+    return exhaust(assign_replicas(live, **asked))
 
 
 def brokers(racks: Mapping[BrokerId, str | None]) -> dict[BrokerId, BrokerImage]:
@@ -20,7 +25,7 @@ def brokers(racks: Mapping[BrokerId, str | None]) -> dict[BrokerId, BrokerImage]
 
 def test_leaders_go_round_and_followers_shift_after_each_round() -> None:
     five = brokers(dict.fromkeys(range(5)))
-    assignment = assign_replicas(five, partition_count=10, replication_factor=3, start=0, shift=0)
+    assignment = _assigned(five, partition_count=10, replication_factor=3, start=0, shift=0)
     assert list(assignment.values()) == [
         (0, 1, 2),
         (1, 2, 3),
@@ -37,7 +42,7 @@ def test_leaders_go_round_and_followers_shift_after_each_round() -> None:
 
 def test_racks_alternate_before_any_holds_two_replicas() -> None:
     racked = brokers({0: "a", 1: "a", 2: "b", 3: "b"})
-    assignment = assign_replicas(racked, partition_count=8, replication_factor=2, start=0, shift=0)
+    assignment = _assigned(racked, partition_count=8, replication_factor=2, start=0, shift=0)
     assert all({0, 1} & set(replicas) and {2, 3} & set(replicas) for replicas in assignment.values())
 
 
@@ -46,17 +51,15 @@ def test_a_broker_without_a_rack_makes_racks_count_for_nothing() -> None:
     plain = brokers({0: None, 1: None, 2: None})
 
     def assigned(brokers: dict[BrokerId, BrokerImage]) -> Mapping[int, tuple[BrokerId, ...]]:
-        return assign_replicas(brokers, partition_count=6, replication_factor=2, start=1, shift=1)
+        return _assigned(brokers, partition_count=6, replication_factor=2, start=1, shift=1)
 
     assert assigned(mixed) == assigned(plain)
 
 
 def test_added_partitions_continue_the_numbering() -> None:
     three = brokers(dict.fromkeys(range(3)))
-    whole = assign_replicas(three, partition_count=5, replication_factor=1, start=1, shift=1)
-    rest = assign_replicas(
-        three, partition_count=2, replication_factor=1, start=1, shift=1, first_partition=3
-    )
+    whole = _assigned(three, partition_count=5, replication_factor=1, start=1, shift=1)
+    rest = _assigned(three, partition_count=2, replication_factor=1, start=1, shift=1, first_partition=3)
     assert list(rest) == [3, 4]
     assert [rest[number][0] for number in rest] == [whole[number][0] for number in rest]
 
@@ -81,7 +84,7 @@ def test_every_assignment_is_sound_and_balanced(
     cluster: tuple[dict[BrokerId, BrokerImage], int], partition_count: int, start: int, shift: int
 ) -> None:
     members, factor = cluster
-    assignment = assign_replicas(
+    assignment = _assigned(
         members,
         partition_count=partition_count,
         replication_factor=factor,
@@ -104,7 +107,7 @@ def test_every_assignment_is_sound_and_balanced(
 def test_without_racks_whole_rounds_give_every_broker_the_same(count: int, factor: int, rounds: int) -> None:
     factor = min(factor, count)
     members = brokers(dict.fromkeys(range(count)))
-    assignment = assign_replicas(
+    assignment = _assigned(
         members, partition_count=count * rounds, replication_factor=factor, start=0, shift=0
     )
     held = Counter(replica for replicas in assignment.values() for replica in replicas)

@@ -54,7 +54,8 @@ def group(*operations: Operation, name: str = "g") -> ConfigAmendment:
 
 
 def decided(image: ClusterImage, request: AlterConfigs) -> list[Decision[ResourceOutcome]]:
-    return list(decide_configs(image, request, GroupBounds(session_timeout_ms=(1_000, 60_000))))
+    bounds = GroupBounds(session_timeout_ms=(1_000, 60_000))
+    return list(filter(None, decide_configs(image, request, bounds)))
 
 
 def after(image: ClusterImage, resource: Resource) -> dict[str, str]:

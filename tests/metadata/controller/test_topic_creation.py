@@ -30,15 +30,14 @@ def image() -> ClusterImage:
 def decide(
     image: ClusterImage, *topics: NewTopic, num_partitions: int = 1, default_replication_factor: int = 1
 ) -> list[Decision[TopicOutcome]]:
-    return list(
-        decide_creation(
-            image,
-            CreateTopics(topics),
-            SeededChance(1),
-            num_partitions=num_partitions,
-            default_replication_factor=default_replication_factor,
-        )
+    decided = decide_creation(
+        image,
+        CreateTopics(topics),
+        SeededChance(1),
+        num_partitions=num_partitions,
+        default_replication_factor=default_replication_factor,
     )
+    return list(filter(None, decided))
 
 
 def refusal(image: ClusterImage, *topics: NewTopic, default_replication_factor: int = 1) -> ErrorCode:

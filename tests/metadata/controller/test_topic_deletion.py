@@ -18,7 +18,8 @@ def image() -> ClusterImage:
 
 
 def error_of(image: ClusterImage, *topics: TopicToDelete, deletion_enabled: bool = True) -> ErrorCode:
-    decision = list(decide_deletion(image, DeleteTopics(topics), deletion_enabled=deletion_enabled))[-1]
+    decided = decide_deletion(image, DeleteTopics(topics), deletion_enabled=deletion_enabled)
+    *_, decision = filter(None, decided)
     assert bool(decision.writes) is (decision.outcome.error is ErrorCode.NONE)
     return decision.outcome.error
 

@@ -11,11 +11,25 @@ from odradek.base.execution.lane import Lane
 from odradek.base.execution.pace import Pace
 from odradek.base.execution.ports import Background, Defer, Later, deliver
 from odradek.base.execution.slices import Failed, Slices, StallWatch
-from odradek.base.execution.steps import ITEMS_PER_STEP, Asking, RunSteps, Steps, exhaust, listed, stepwise
+from odradek.base.execution.steps import (
+    COUNTED_PER_STEP,
+    ITEMS_PER_STEP,
+    LISTED_PER_STEP,
+    Asking,
+    RunSteps,
+    Steps,
+    begun,
+    counted,
+    exhaust,
+    listed,
+    stepwise,
+)
 from odradek.base.execution.turn_time import TURN_NS, TurnTime
 
 __all__ = [
+    "COUNTED_PER_STEP",
     "ITEMS_PER_STEP",
+    "LISTED_PER_STEP",
     "TURN_NS",
     "Asking",
     "Background",
@@ -29,6 +43,8 @@ __all__ = [
     "StallWatch",
     "Steps",
     "TurnTime",
+    "begun",
+    "counted",
     "deliver",
     "exhaust",
     "listed",

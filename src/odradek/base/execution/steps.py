@@ -11,6 +11,7 @@ Work calls other work by `yield from`. `slices` decides how many steps run in a 
 runs all of them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
@@ -31,6 +32,8 @@ RunSteps: TypeAlias = Callable[[Steps[None]], None]
 
 ITEMS_PER_STEP: Final = 16
 """Of up to ten microseconds each."""
+COUNTED_PER_STEP: Final = 200
+"""Of up to a microsecond each."""
 LISTED_PER_STEP: Final = 1_000
 """Of up to a tenth of a microsecond each."""
 
@@ -60,6 +63,24 @@ def listed(items: Iterable[T], per_step: int = LISTED_PER_STEP) -> Steps[list[T]
         if len(few) == per_step:
             yield
     return made
+
+
+def counted(keys: Iterable[T], per_step: int = COUNTED_PER_STEP) -> Steps[Counter[T]]:
+    """`Counter(keys)` where there may be very many."""
+    counts: Counter[T] = Counter()
+    remaining = iter(keys)
+    while some := list(islice(remaining, per_step)):
+        counts.update(some)
+        if len(some) == per_step:
+            yield
+    return counts
+
+
+def begun(steps: Steps[None]) -> Steps[None] | None:
+    """Run the first step now; returns the others, or None where that was all: few things need no slices."""
+    for _ in steps:
+        return steps
+    return None
 
 
 def exhaust(steps: Asking[Any, Any, T], answer: Callable[[Any], Any] | None = None) -> T:

@@ -32,8 +32,8 @@ def topics_hash(draft: Draft, topics: Topics) -> Steps[int]:
             found = True
             digest.update(f"{name}/{topic.partition_count}/".encode())
             digest.update(topic.topic_id.bytes)
-            if draft.pace.is_over(1):
-                yield
+        if draft.pace.is_over(1):
+            yield
     return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
 
 

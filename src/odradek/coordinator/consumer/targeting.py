@@ -49,8 +49,8 @@ def _subscribers(draft: Draft, topics: Topics) -> Steps[tuple[list[Subscriber], 
         if topic is not None:
             ids[name] = topic.topic_id
             counts[topic.topic_id] = topic.partition_count
-            if draft.pace.is_over(1):
-                yield
+        if draft.pace.is_over(1):
+            yield
     # Members with the same subscription share one set.
     known: dict[tuple[tuple[str, ...], str], frozenset[TopicId]] = {}
     subscribers = []

@@ -1,12 +1,11 @@
 """How the elected controller handles a request: decides it, carries the decisions out, answers."""
 
-from collections.abc import Iterable
 from dataclasses import field
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.execution import Pace
+from odradek.base.execution import LISTED_PER_STEP, Pace, Steps
 from odradek.base.settings import GroupBounds
 from odradek.base.values import value
 from odradek.metadata import codec, paths
@@ -14,7 +13,7 @@ from odradek.metadata.controller import leader_moves
 from odradek.metadata.controller.carrying_out import ITEMS_PER_DECISION, CarryingOut, Outcome
 from odradek.metadata.controller.config_changes import decide_configs
 from odradek.metadata.controller.controlled_cluster import UNCLEAN_ELECTION, ControlledCluster
-from odradek.metadata.controller.decision import Decision
+from odradek.metadata.controller.decision import Decisions
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.partition_creation import decide_more_partitions
 from odradek.metadata.controller.producer_ids import decide_producer_ids
@@ -22,8 +21,6 @@ from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     AlterConfigs,
     Answer,
-    ConfigAmendment,
-    ConfigReplacement,
     ControlledShutdown,
     ControllerRequest,
     CreatePartitions,
@@ -43,9 +40,16 @@ from odradek.metadata.store import StoreSteps
 ATTEMPTS_MAX = 10
 
 
-def _names_unclean_elections(asked: ConfigReplacement | ConfigAmendment) -> bool:
+def _names_unclean_elections(request: AlterConfigs) -> Steps[bool]:
     """Whether partitions without a leader may get one by this change, at once as in Kafka."""
-    return any(entry[0] == UNCLEAN_ELECTION for entry in asked.configs)
+    pace = Pace(LISTED_PER_STEP)
+    for asked in request.resources:
+        for entry in asked.configs:
+            if entry[0] == UNCLEAN_ELECTION:
+                return True
+            if pace.is_over():
+                yield
+    return False
 
 
 @value
@@ -129,7 +133,7 @@ class RequestAnswering:
         if request.validate_only:
             return ResourceOutcomes((yield from _outcomes(decisions)))
         outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
-        if any(_names_unclean_elections(asked) for asked in request.resources):
+        if (yield from _names_unclean_elections(request)):
             yield from self._cluster.settle_leaderless()
         return ResourceOutcomes(outcomes)
 
@@ -146,11 +150,14 @@ class RequestAnswering:
         raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "others keep taking producer ids; try again")
 
 
-def _outcomes(decisions: Iterable[Decision[Outcome]]) -> StoreSteps[tuple[Outcome, ...]]:
+def _outcomes(decisions: Decisions[Outcome]) -> StoreSteps[tuple[Outcome, ...]]:
     """The outcomes of the decisions if none is carried out."""
     outcomes: list[Outcome] = []
     pace = Pace()
     for decision in decisions:
+        if decision is None:
+            yield None
+            continue
         outcomes.append(decision.outcome)
         if pace.is_over(ITEMS_PER_DECISION):
             yield None

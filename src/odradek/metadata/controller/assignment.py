@@ -18,11 +18,16 @@ first partition, as Kafka does.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
+from odradek.base.execution import Pace, Steps
 from odradek.base.ids import BrokerId
 from odradek.metadata.image import BrokerImage, ClusterImage
 
 Assignment = dict[int, tuple[BrokerId, ...]]
+
+PARTITIONS_PER_STEP: Final = 200
+"""Of up to a microsecond each."""
 
 
 def assignable(image: ClusterImage, replication_factor: int) -> Mapping[BrokerId, BrokerImage]:
@@ -41,7 +46,7 @@ def assign_replicas(
     start: int,
     shift: int,
     first_partition: int = 0,
-) -> Assignment:
+) -> Steps[Assignment]:
     """Replicas for partitions [first_partition, first_partition + partition_count), preferred leader first.
 
     `replication_factor` is between 1 and the number of brokers.
@@ -54,7 +59,10 @@ def assign_replicas(
     assignment: Assignment = {}
     # What begins at the same leader with the same shift ends the same.
     chosen: dict[tuple[int, int], tuple[BrokerId, ...]] = {}
+    pace = Pace(PARTITIONS_PER_STEP)
     for number in range(first_partition, first_partition + partition_count):
+        if pace.is_over():
+            yield
         if number > 0 and number % len(order) == 0:
             shift += 1
         leader_index = (number + start) % len(order)

@@ -10,7 +10,6 @@ next one) knows what is missing and creates it.
     CreateTopics(wide)     Multi(wide and its first partitions), Multi(more of them), Multi(more of them), ...
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Final, TypeVar
@@ -19,7 +18,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Pace
 from odradek.base.ids import TopicPartition
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
-from odradek.metadata.controller.decision import Decision
+from odradek.metadata.controller.decision import Decision, Decisions
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.requests import ResourceOutcome, TopicOutcome
 from odradek.metadata.image import (
@@ -48,7 +47,7 @@ class CarryingOut:
         self._deletions = deletions
 
     def carry_out(
-        self, decisions: Iterable[Decision[Outcome]], conflict: ErrorCode
+        self, decisions: Decisions[Outcome], conflict: ErrorCode
     ) -> StoreSteps[tuple[Outcome, ...]]:
         """Do what is decided, subject by subject; one whose node is there already answers `conflict`.
 
@@ -59,6 +58,9 @@ class CarryingOut:
         writes = 0
         pace = Pace()
         for decided in decisions:
+            if decided is None:
+                yield None
+                continue
             if pace.is_over(ITEMS_PER_DECISION):
                 yield None
             decision = self._fitted(decided)

@@ -24,12 +24,12 @@ A broker takes settings of any name, as Kafka does, for it may be a plug-in's; w
 the log and by DescribeConfigs.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
+from odradek.base.execution import Pace, Steps, counted
 from odradek.base.ids import BrokerId
 from odradek.base.settings import (
     BROKER_SETTINGS,
@@ -45,7 +45,7 @@ from odradek.base.settings.names import PER_LISTENER, broker_setting
 from odradek.base.settings.protection import unkept_promise
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata import codec, paths
-from odradek.metadata.controller.decision import Decision, Put
+from odradek.metadata.controller.decision import Decision, Decisions, Put
 from odradek.metadata.controller.requests import (
     AlterConfigs,
     ConfigAmendment,
@@ -77,16 +77,16 @@ class _Resource(NamedTuple):
 
 def decide_configs(
     image: ClusterImage, request: AlterConfigs, group_bounds: GroupBounds
-) -> Iterator[Decision[ResourceOutcome]]:
-    """One decision per resource, in the request's order, each made when it is asked for."""
-    times_named = Counter((asked.resource_type, asked.name) for asked in request.resources)
+) -> Decisions[ResourceOutcome]:
+    """One decision per resource."""
+    times_named = yield from counted((asked.resource_type, asked.name) for asked in request.resources)
     for asked in request.resources:
         key = asked.resource_type, asked.name
         try:
             if times_named[key] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "each resource is named at most once")
             resource = _resource_meant(image, asked, request.asked_of)
-            overrides = _overrides_after(resource, asked)
+            overrides = yield from _overrides_after(resource, asked)
             if resource.settings is TOPIC_SETTINGS:
                 _refuse_contradiction(image, overrides)
             elif resource.settings is GROUP_SETTINGS:
@@ -98,12 +98,13 @@ def decide_configs(
             yield _changed(asked, resource, overrides)
 
 
-def checked_topic_overrides(image: ClusterImage, configs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+def checked_topic_overrides(
+    image: ClusterImage, configs: Sequence[tuple[str, str | None]]
+) -> Steps[dict[str, str]]:
     """The overrides of a new topic. Raises ApiError: INVALID_CONFIG, or INVALID_REQUEST when named twice."""
-    given = tuple(configs)
-    _refuse_repeated(name for name, _ in given)
+    yield from _refuse_repeated(name for name, _ in configs)
     overrides: dict[str, str] = {}
-    for name, text in given:
+    for name, text in configs:
         if text is None:
             raise ApiError(ErrorCode.INVALID_CONFIG, f"{name} has no value")
         try:
@@ -155,15 +156,22 @@ def _resource_meant(
     )
 
 
-def _overrides_after(resource: _Resource, asked: ConfigReplacement | ConfigAmendment) -> dict[str, str]:
-    _refuse_repeated(entry[0] for entry in asked.configs)
+def _overrides_after(
+    resource: _Resource, asked: ConfigReplacement | ConfigAmendment
+) -> Steps[dict[str, str]]:
+    yield from _refuse_repeated(entry[0] for entry in asked.configs)
+    pace = Pace()
     if isinstance(asked, ConfigReplacement):
         overrides: dict[str, str] = {}
         for name, text in asked.configs:
             _set(resource, overrides, name, text)
+            if pace.is_over():
+                yield
         return overrides
     overrides = dict(resource.overrides)
     for name, operation, text in asked.configs:
+        if pace.is_over():
+            yield
         match operation:
             case ConfigOperation.SET:
                 _set(resource, overrides, name, text)
@@ -239,7 +247,9 @@ def _refuse_unkept(name: str, text: str) -> None:
 
 
 def _refuse_too_large(overrides: Mapping[str, str]) -> None:
-    if len(codec.encode_config(overrides)) > OVERRIDES_BYTES_MAX:
+    # A character takes a byte at least: very many need not be encoded to be refused.
+    characters = sum(map(len, overrides)) + sum(map(len, overrides.values()))
+    if characters > OVERRIDES_BYTES_MAX or len(codec.encode_config(overrides)) > OVERRIDES_BYTES_MAX:
         raise ApiError(
             ErrorCode.INVALID_REQUEST, f"the settings take more than {OVERRIDES_BYTES_MAX} bytes together"
         )
@@ -272,8 +282,9 @@ def _refuse_beyond(bounds: GroupBounds, overrides: Mapping[str, str]) -> None:
         raise ApiError(ErrorCode.INVALID_CONFIG, fault)
 
 
-def _refuse_repeated(names: Iterable[str]) -> None:
-    repeated = [name for name, times in Counter(names).items() if times > 1]
+def _refuse_repeated(names: Iterable[str]) -> Steps[None]:
+    counts = yield from counted(names)
+    repeated = [name for name, times in counts.items() if times > 1]
     if repeated:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"{', '.join(repeated)} is given more than once")
 

@@ -5,7 +5,7 @@ epoch; then the changes to the image; then the messages to brokers; then the ans
 writes fail, nothing of the decision happened and the subject is answered with the failure instead.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from odradek.base.values import value
@@ -37,3 +37,7 @@ class Decision(Generic[R]):
     changes: tuple[Change, ...] = ()
     # Written after `writes`, in batches, each of pairs that belong together: what one write cannot hold.
     more_writes: Iterable[DecidedWrite] = ()
+
+
+Decisions: TypeAlias = Iterator[Decision[R] | None]
+"""One for each subject, in the request's order, made when it is asked for; None where a step ends."""

@@ -13,7 +13,6 @@ Checked in Kafka's order, the first fault answers the topic:
     a setting that is unknown, bad or contradicts another    INVALID_CONFIG
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
@@ -21,17 +20,19 @@ from typing import Final
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Pace, Steps, counted
 from odradek.base.ids import BrokerId, TopicId
 from odradek.base.topic_names import fault_in_name, folded_name
 from odradek.metadata import codec, paths
 from odradek.metadata.controller.assignment import (
+    PARTITIONS_PER_STEP,
     Assignment,
     assign_replicas,
     assignable,
     fault_in_replicas,
 )
 from odradek.metadata.controller.config_changes import checked_topic_overrides
-from odradek.metadata.controller.decision import DecidedWrite, Decision, Put
+from odradek.metadata.controller.decision import DecidedWrite, Decision, Decisions, Put
 from odradek.metadata.controller.requests import USE_DEFAULT, CreateTopics, NewTopic, TopicOutcome
 from odradek.metadata.image import ClusterImage, PartitionImage, TopicConfigChanged, TopicCreated
 from odradek.metadata.store import Create, WriteOperation
@@ -48,29 +49,36 @@ def decide_creation(
     *,
     num_partitions: int,
     default_replication_factor: int,
-) -> Iterator[Decision[TopicOutcome]]:
-    """One decision per topic, in the request's order; a topic named twice has one decision.
+) -> Decisions[TopicOutcome]:
+    """One decision per topic; a topic named twice has one decision.
 
-    Each is decided when it is asked for; the ones before may have been carried out by then.
+    The decisions before it may have been carried out when one is asked for.
     """
     defaults = (num_partitions, default_replication_factor)
-    times_named = Counter(topic.name for topic in request.topics)
+    times_named = yield from counted(topic.name for topic in request.topics)
+    named: set[str] = set()
     # The names that this request takes, by what they would collide in.
     claimed: dict[str, str] = {}
     partitions_left = PARTITIONS_PER_REQUEST_MAX
-    for topic in {topic.name: topic for topic in request.topics}.values():
+    pace = Pace()
+    for topic in request.topics:
+        if topic.name in named:
+            if pace.is_over():
+                yield None
+            continue
+        named.add(topic.name)
         try:
             if times_named[topic.name] > 1:
                 raise ApiError(ErrorCode.INVALID_REQUEST, f"{topic.name} is named more than once")
             _refuse_name(image, topic.name, claimed)
-            assignment = _assignment_of(image, topic, chance, defaults, partitions_left)
-            overrides = checked_topic_overrides(image, topic.configs)
+            assignment = yield from _assignment_of(image, topic, chance, defaults, partitions_left)
+            overrides = yield from checked_topic_overrides(image, topic.configs)
         except ApiError as refusal:
             yield Decision(TopicOutcome(topic.name, refusal.code, refusal.message))
             continue
         claimed[folded_name(topic.name)] = topic.name
         partitions_left -= len(assignment)
-        yield _created(image, topic.name, chance.uuid(), assignment, overrides)
+        yield (yield from _created(image, topic.name, chance.uuid(), assignment, overrides))
 
 
 def partition_writes(name: str, states: Mapping[int, PartitionImage]) -> Iterator[WriteOperation]:
@@ -85,13 +93,18 @@ def partition_writes(name: str, states: Mapping[int, PartitionImage]) -> Iterato
         yield Create(paths.partition_state(name, number), data)
 
 
-def new_partitions(image: ClusterImage, assignment: Assignment) -> dict[int, PartitionImage]:
+def new_partitions(image: ClusterImage, assignment: Assignment) -> Steps[dict[int, PartitionImage]]:
     """The first states of partitions; those with the same replicas share one."""
     states: dict[tuple[BrokerId, ...], PartitionImage] = {}
-    for replicas in assignment.values():
+    partitions: dict[int, PartitionImage] = {}
+    pace = Pace(PARTITIONS_PER_STEP)
+    for number, replicas in assignment.items():
         if replicas not in states:
             states[replicas] = new_partition(image, replicas)
-    return {number: states[replicas] for number, replicas in assignment.items()}
+        partitions[number] = states[replicas]
+        if pace.is_over():
+            yield
+    return partitions
 
 
 def new_partition(image: ClusterImage, replicas: tuple[int, ...]) -> PartitionImage:
@@ -107,8 +120,8 @@ def new_partition(image: ClusterImage, replicas: tuple[int, ...]) -> PartitionIm
 
 def _created(
     image: ClusterImage, name: str, topic_id: TopicId, assignment: Assignment, overrides: Mapping[str, str]
-) -> Decision[TopicOutcome]:
-    partitions = new_partitions(image, assignment)
+) -> Steps[Decision[TopicOutcome]]:
+    partitions = yield from new_partitions(image, assignment)
     states = partition_writes(name, partitions)
     writes: tuple[DecidedWrite, ...] = (
         Put(paths.topic_config(name), codec.encode_config(overrides), is_likely_new=True),
@@ -145,9 +158,9 @@ def _refuse_name(image: ClusterImage, name: str, claimed: Mapping[str, str]) -> 
 
 def _assignment_of(
     image: ClusterImage, topic: NewTopic, chance: Chance, defaults: tuple[int, int], partitions_left: int
-) -> Assignment:
+) -> Steps[Assignment]:
     if topic.assignments:
-        return _chosen_by_hand(image, topic, partitions_left)
+        return (yield from _chosen_by_hand(image, topic, partitions_left))
     count = defaults[0] if topic.partition_count == USE_DEFAULT else topic.partition_count
     factor = defaults[1] if topic.replication_factor == USE_DEFAULT else topic.replication_factor
     if count <= 0:
@@ -161,16 +174,18 @@ def _assignment_of(
         )
     _refuse_too_many(count, partitions_left)
     brokers = assignable(image, factor)
-    return assign_replicas(
-        brokers,
-        partition_count=count,
-        replication_factor=factor,
-        start=chance.below(len(brokers)),
-        shift=chance.below(len(brokers)),
+    return (
+        yield from assign_replicas(
+            brokers,
+            partition_count=count,
+            replication_factor=factor,
+            start=chance.below(len(brokers)),
+            shift=chance.below(len(brokers)),
+        )
     )
 
 
-def _chosen_by_hand(image: ClusterImage, topic: NewTopic, partitions_left: int) -> Assignment:
+def _chosen_by_hand(image: ClusterImage, topic: NewTopic, partitions_left: int) -> Steps[Assignment]:
     for given, noun in ((topic.partition_count, "partitions"), (topic.replication_factor, "replicas")):
         if given != USE_DEFAULT:
             raise ApiError(
@@ -180,7 +195,10 @@ def _chosen_by_hand(image: ClusterImage, topic: NewTopic, partitions_left: int) 
     assignment: Assignment = {}
     factor = None
     sound: set[tuple[BrokerId, ...]] = set()
+    pace = Pace(PARTITIONS_PER_STEP)
     for number, replicas in topic.assignments:
+        if pace.is_over():
+            yield
         fault = None if replicas in sound else fault_in_replicas(replicas, image.brokers, factor)
         if number in assignment:
             fault = "another assignment before this one"

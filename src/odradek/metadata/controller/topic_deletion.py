@@ -9,14 +9,14 @@ Between mark and end the brokers delete the replicas (`replica_states`). The mar
 next one takes the deletion up. Until the end the name is taken.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Pace, counted
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.metadata import paths
-from odradek.metadata.controller.decision import Decision
+from odradek.metadata.controller.decision import Decision, Decisions
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import DeleteTopics, TopicOutcome, TopicToDelete
 from odradek.metadata.image import ClusterImage, TopicDeletionBegan, TopicImage
@@ -25,10 +25,17 @@ from odradek.metadata.store import Create, Delete, WriteOperation
 
 def decide_deletion(
     image: ClusterImage, request: DeleteTopics, *, deletion_enabled: bool
-) -> Iterator[Decision[TopicOutcome]]:
-    """One decision per topic, in the request's order; a topic named twice has one decision."""
-    times_named = Counter(_name_meant(image, asked) for asked in request.topics)
-    for asked in dict.fromkeys(request.topics):
+) -> Decisions[TopicOutcome]:
+    """One decision per topic; a topic named twice has one decision."""
+    times_named = yield from counted(_name_meant(image, asked) for asked in request.topics)
+    named: set[TopicToDelete] = set()
+    pace = Pace()
+    for asked in request.topics:
+        if asked in named:
+            if pace.is_over():
+                yield None
+            continue
+        named.add(asked)
         try:
             if not deletion_enabled:
                 raise ApiError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")

@@ -227,11 +227,18 @@ class Dispatcher(Generic[S]):
         except MalformedRequest as malformed:
             self._close(client, str(malformed), context.client_id)
             return
-        self._handle(client, handler, context, request)
+        self._handle(client, handler, context, request, is_wide=True)
 
     def _handle(
-        self, client: Answerable, handler: Handler[S], context: RequestContext, request: Message
+        self,
+        client: Answerable,
+        handler: Handler[S],
+        context: RequestContext,
+        request: Message,
+        *,
+        is_wide: bool = False,
     ) -> None:
+        """Handle a request; the answer to a wide one is encoded in steps, as it was decoded."""
         if self.interposed is not None:
             met = self.interposed.meet(client, handler, context, request)
             if met is None:
@@ -250,6 +257,9 @@ class Dispatcher(Generic[S]):
             is_answered = True
             if type(answer) is GeneratorType:
                 self._slices.run(self._answer_in_steps(client, handler, context, answer), refuse)
+            elif is_wide and answer is not None:
+                steps = _as_it_is(answer)  # type: ignore[arg-type]
+                self._slices.run(self._answer_in_steps(client, handler, context, steps), refuse)
             else:
                 self._answer(client, handler, context, answer)  # type: ignore[arg-type]
 
@@ -337,6 +347,12 @@ class Dispatcher(Generic[S]):
             fields=log_fields(client, client_id),
         )
         client.close()
+
+
+def _as_it_is(answer: Response) -> Steps[Response]:
+    """An answer that is there, where one is made in steps."""
+    yield
+    return answer
 
 
 def _log_failure(context: RequestContext, error: Exception) -> None:

@@ -4,10 +4,13 @@ settings of topic 'flights' altered by 127.0.0.1:51234 ('admin-1'): retention.ms
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from functools import partial
+from itertools import compress, islice
+from operator import attrgetter, is_
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, listed, stepwise
 from odradek.base.settings.names import broker_setting
 from odradek.metadata.controller.requests import (
     Answer,
@@ -45,12 +48,17 @@ def outcomes(
     answer: Answer,
     resources: Iterable[NamedResource],
     row: Callable[[ErrorCode, str | None, int, str], Row],
-) -> list[Row]:
+) -> Steps[list[Row]]:
     """Returns the rows of the answer, from the controller's decision for each resource."""
     if isinstance(answer, Refused):
-        return refusals(answer.error, answer.message, resources, row)
+        refused = partial(_refusal, answer.error, answer.message, row)
+        return (yield from stepwise(resources, refused))
     assert isinstance(answer, ResourceOutcomes), answer
-    return [row(one.error, one.message, one.resource_type, one.name) for one in answer.resources]
+    return (
+        yield from stepwise(
+            answer.resources, lambda one: row(one.error, one.message, one.resource_type, one.name)
+        )
+    )
 
 
 def refusals(
@@ -60,18 +68,29 @@ def refusals(
     row: Callable[[ErrorCode, str | None, int, str], Row],
 ) -> list[Row]:
     """The same error for every resource."""
-    return [row(code, message, resource.resource_type, resource.resource_name) for resource in resources]
+    return [_refusal(code, message, row, resource) for resource in resources]
 
 
-def log_altered(log: Complaints, context: RequestContext, changes: Sequence[Change], answer: Answer) -> None:
+def _refusal(
+    code: ErrorCode,
+    message: str | None,
+    row: Callable[[ErrorCode, str | None, int, str], Row],
+    resource: NamedResource,
+) -> Row:
+    return row(code, message, resource.resource_type, resource.resource_name)
+
+
+def log_altered(
+    log: Complaints, context: RequestContext, changes: Sequence[Change], answer: Answer
+) -> Steps[None]:
     """Log which settings a client has altered, a line for each resource; secret values are hidden.
 
     What was refused is not logged: its client has the answer.
     """
     if not isinstance(answer, ResourceOutcomes):
         return
-    decided = zip(changes, answer.resources, strict=True)
-    altered = [change for change, one in decided if one.error is ErrorCode.NONE]
+    errors = map(attrgetter("error"), answer.resources)
+    altered = yield from listed(compress(changes, map(partial(is_, ErrorCode.NONE), errors)))
     client = named(context.client, context.client_id)
     fields = log_fields(context.client, context.client_id)
     for change in altered[:RESOURCES_LOGGED_MAX]:

@@ -3,7 +3,8 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.base.execution import Steps, stepwise
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.describe_acls import NO_AUTHORIZER
 from odradek.server.node.core import BrokerCore
@@ -14,9 +15,14 @@ SERVES: Final = Serves(30, 1, 3, kips={1: 290, 2: 482})
 
 def handle(core: BrokerCore, context: RequestContext, request: CreateAclsRequest, respond: Respond) -> None:
     """SECURITY_DISABLED for each."""
-    respond(refuse(request, ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER))
+
+    def in_steps() -> Steps[Response]:
+        refused = AclCreationResult(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
+        return CreateAclsResponse(results=(yield from stepwise(request.creations, lambda _: refused)))
+
+    respond(in_steps())
 
 
-def refuse(request: CreateAclsRequest, code: ErrorCode, message: str | None = None) -> CreateAclsResponse:
+def refuse(request: CreateAclsRequest, code: ErrorCode) -> CreateAclsResponse:
     """The same code for each."""
-    return CreateAclsResponse(results=[AclCreationResult(code, message) for _ in request.creations])
+    return CreateAclsResponse(results=[AclCreationResult(code) for _ in request.creations])

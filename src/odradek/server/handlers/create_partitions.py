@@ -1,10 +1,10 @@
 """CreatePartitions: more partitions for topics, answered when they can be used (G3); never fewer."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, begun, listed, stepwise
 from odradek.metadata.controller.requests import (
     Answer,
     CreatePartitions,
@@ -29,8 +29,15 @@ SERVES: Final = Serves(37, 0, 3, kips={0: 195, 2: 482, 3: 599}, by_controller=Tr
 
 def handle(
     core: BrokerCore, context: RequestContext, request: CreatePartitionsRequest, respond: Respond
-) -> None:
+) -> Steps[None] | None:
     """Let the controller decide, then wait; each topic has an answer of its own."""
+    return begun(_submit(core, context, request, respond))
+
+
+def _submit(
+    core: BrokerCore, context: RequestContext, request: CreatePartitionsRequest, respond: Respond
+) -> Steps[None]:
+    topics = yield from _more_partitions(request.topics)
 
     def decided(answer: Answer) -> None:
         if isinstance(answer, Refused):
@@ -39,8 +46,7 @@ def handle(
         assert isinstance(answer, TopicOutcomes), answer
         _wait(core, answer, request, respond)
 
-    topics = tuple(_more_partitions(topic) for topic in request.topics)
-    core.decide(context, CreatePartitions(topics, request.validate_only), decided)
+    core.decide(context, CreatePartitions(tuple(topics), request.validate_only), decided)
 
 
 def refuse(
@@ -83,8 +89,15 @@ def _wait(
         core.topic_purgatory.try_complete_else_watch(operation, list(grown))
 
 
-def _more_partitions(topic: CreatePartitionsTopic) -> MorePartitions:
-    if topic.assignments is None:
-        return MorePartitions(topic.name, topic.count)
-    by_hand = tuple(tuple(assignment.broker_ids) for assignment in topic.assignments)
-    return MorePartitions(topic.name, topic.count, by_hand)
+def _more_partitions(asked: Iterable[CreatePartitionsTopic]) -> Steps[list[MorePartitions]]:
+    topics = []
+    pace = Pace()
+    for topic in asked:
+        by_hand = None
+        if topic.assignments is not None:
+            replicas = (tuple(assignment.broker_ids) for assignment in topic.assignments)
+            by_hand = tuple((yield from listed(replicas, COUNTED_PER_STEP)))
+        topics.append(MorePartitions(topic.name, topic.count, by_hand))
+        if pace.is_over():
+            yield
+    return topics

@@ -1,10 +1,10 @@
 """CreateTopics: make topics, and answer when their partitions can be used (G3)."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, begun, listed, stepwise
 from odradek.base.settings import TOPIC_SETTINGS
 from odradek.metadata.controller.requests import (
     Answer,
@@ -29,8 +29,17 @@ from odradek.wire.messages.create_topics import (
 SERVES: Final = Serves(19, 2, 7, kips={4: 464, 5: 525, 6: 599, 7: 516}, by_controller=True)
 
 
-def handle(core: BrokerCore, context: RequestContext, request: CreateTopicsRequest, respond: Respond) -> None:
+def handle(
+    core: BrokerCore, context: RequestContext, request: CreateTopicsRequest, respond: Respond
+) -> Steps[None] | None:
     """Let the controller decide, then wait."""
+    return begun(_submit(core, context, request, respond))
+
+
+def _submit(
+    core: BrokerCore, context: RequestContext, request: CreateTopicsRequest, respond: Respond
+) -> Steps[None]:
+    topics = yield from _new_topics(request.topics)
 
     def decided(answer: Answer) -> None:
         if isinstance(answer, Refused):
@@ -41,7 +50,7 @@ def handle(core: BrokerCore, context: RequestContext, request: CreateTopicsReque
 
     core.decide(
         context,
-        CreateTopics(tuple(_new_topic(topic) for topic in request.topics), request.validate_only),
+        CreateTopics(tuple(topics), request.validate_only),
         decided,
     )
 
@@ -86,14 +95,24 @@ def _wait(
         core.topic_purgatory.try_complete_else_watch(operation, list(created))
 
 
-def _new_topic(topic: CreatableTopic) -> NewTopic:
-    return NewTopic(
-        topic.name,
-        topic.num_partitions,
-        topic.replication_factor,
-        tuple((manual.partition_index, tuple(manual.broker_ids)) for manual in topic.assignments),
-        tuple((config.name, config.value) for config in topic.configs),
-    )
+def _new_topics(asked: Iterable[CreatableTopic]) -> Steps[list[NewTopic]]:
+    topics = []
+    pace = Pace()
+    for topic in asked:
+        by_hand = ((manual.partition_index, tuple(manual.broker_ids)) for manual in topic.assignments)
+        configs = ((config.name, config.value) for config in topic.configs)
+        topics.append(
+            NewTopic(
+                topic.name,
+                topic.num_partitions,
+                topic.replication_factor,
+                tuple((yield from listed(by_hand, COUNTED_PER_STEP))),
+                tuple((yield from listed(configs, COUNTED_PER_STEP))),
+            )
+        )
+        if pace.is_over():
+            yield
+    return topics
 
 
 def _result(core: BrokerCore, outcome: TopicOutcome, late: Set[str]) -> CreatableTopicResult:

@@ -1,10 +1,10 @@
 """DeleteTopics: delete topics with all their records, and answer when they are gone here (G3)."""
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, listed, stepwise
 from odradek.metadata.controller.requests import (
     Answer,
     DeleteTopics,
@@ -26,9 +26,17 @@ from odradek.wire.messages.delete_topics import (
 SERVES: Final = Serves(20, 1, 6, kips={4: 482, 5: 599, 6: 516}, by_controller=True)
 
 
-def handle(core: BrokerCore, context: RequestContext, request: DeleteTopicsRequest, respond: Respond) -> None:
+def handle(
+    core: BrokerCore, context: RequestContext, request: DeleteTopicsRequest, respond: Respond
+) -> Steps[None] | None:
     """Let the controller decide, then wait."""
-    topics = _topics(request)
+    return begun(_submit(core, context, request, respond))
+
+
+def _submit(
+    core: BrokerCore, context: RequestContext, request: DeleteTopicsRequest, respond: Respond
+) -> Steps[None]:
+    topics = tuple((yield from listed(_topics(request), COUNTED_PER_STEP)))
 
     def decided(answer: Answer) -> None:
         if isinstance(answer, Refused):
@@ -49,10 +57,11 @@ def refuse(request: DeleteTopicsRequest, code: ErrorCode, message: str | None = 
     )
 
 
-def _topics(request: DeleteTopicsRequest) -> tuple[TopicToDelete, ...]:
+def _topics(request: DeleteTopicsRequest) -> Iterator[TopicToDelete]:
     """The topics to delete: by name up to version 5, by name or id in later versions."""
-    by_name = [TopicToDelete(name) for name in request.topic_names]
-    return (*by_name, *(TopicToDelete(topic.name, topic.topic_id) for topic in request.topics))
+    yield from map(TopicToDelete, request.topic_names)
+    for topic in request.topics:
+        yield TopicToDelete(topic.name, topic.topic_id)
 
 
 def _wait(core: BrokerCore, outcomes: tuple[TopicOutcome, ...], timeout_ms: int, respond: Respond) -> None:

@@ -7,14 +7,13 @@ the finest one, and omits them if the finest one is not set. With `log.retention
     the same, log.retention.ms at 5000  5000, log.retention.ms, then log.retention.hours twice: file, default
 """
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Container, Iterable
 from itertools import dropwhile
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import Steps, counted
 from odradek.base.settings import (
     BROKER_SETTINGS,
     GROUP_SETTINGS,
@@ -60,14 +59,18 @@ def handle(
 
     A repeated resource is answered once: a few bytes request kilobytes, and a request may repeat them often.
     """
-    questions = {
-        (asked.resource_type, asked.resource_name, tuple(asked.configuration_keys or ())): asked
-        for asked in request.resources
-    }
 
     def in_steps() -> Steps[Response]:
-        describe = partial(_describe, core, request)
-        return DescribeConfigsResponse(results=(yield from stepwise(questions.values(), describe, 1)))
+        response = DescribeConfigsResponse()
+        answered: set[tuple[int, str, tuple[str, ...]]] = set()
+        for asked in request.resources:
+            key = (asked.resource_type, asked.resource_name, tuple(asked.configuration_keys or ()))
+            if key not in answered:
+                answered.add(key)
+                wanted = yield from counted(asked.configuration_keys or ())
+                response.results.append(_describe(core, request, asked, wanted))
+            yield
+        return response
 
     respond(in_steps())
 
@@ -83,19 +86,22 @@ def refuse(request: DescribeConfigsRequest, code: ErrorCode) -> DescribeConfigsR
 
 
 def _describe(
-    core: BrokerCore, request: DescribeConfigsRequest, asked: DescribeConfigsResource
+    core: BrokerCore,
+    request: DescribeConfigsRequest,
+    asked: DescribeConfigsResource,
+    wanted: Container[str],
 ) -> DescribeConfigsResult:
+    """One resource; `wanted` holds the names of the settings that are asked for, none for all."""
     result = DescribeConfigsResult(resource_type=asked.resource_type, resource_name=asked.resource_name)
     try:
         found = _settings_of(core, asked)
     except ApiError as error:
         result.error_code, result.error_message = error.code, error.message
         return result
-    wanted = asked.configuration_keys
     result.configs = [
         _config(setting, resolved, request)
         for setting, resolved in found
-        if not wanted or setting.name in wanted
+        if not asked.configuration_keys or setting.name in wanted
     ]
     return result
 

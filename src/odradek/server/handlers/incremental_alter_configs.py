@@ -1,10 +1,12 @@
 """IncrementalAlterConfigs: set or delete single settings, append to or subtract from them (KIP-339)."""
 
+from operator import attrgetter
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, begun, exhaust, listed
 from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigAmendment
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.altered_configs import log_altered, outcomes, refusals
 from odradek.server.node.core import BrokerCore
@@ -17,29 +19,39 @@ from odradek.wire.messages.incremental_alter_configs import (
 SERVES: Final = Serves(44, 0, 1, kips={0: 339, 1: 482}, by_controller=True)
 
 
+_ENTRY: Final = attrgetter("name", "config_operation", "value")
+
+
 def handle(
     core: BrokerCore, context: RequestContext, request: IncrementalAlterConfigsRequest, respond: Respond
-) -> None:
+) -> Steps[None] | None:
     """Let the controller decide; each resource has an answer of its own."""
-    amendments = tuple(
-        ConfigAmendment(
-            resource.resource_type,
-            resource.resource_name,
-            tuple((config.name, config.config_operation, config.value) for config in resource.configs),
-        )
-        for resource in request.resources
-    )
+    return begun(_submit(core, context, request, respond))
+
+
+def _submit(
+    core: BrokerCore, context: RequestContext, request: IncrementalAlterConfigsRequest, respond: Respond
+) -> Steps[None]:
+    amendments: list[ConfigAmendment] = []
+    pace = Pace()
+    for resource in request.resources:
+        configs = yield from listed(map(_ENTRY, resource.configs))
+        amendments.append(ConfigAmendment(resource.resource_type, resource.resource_name, tuple(configs)))
+        if pace.is_over():
+            yield
+
+    def in_steps(answer: Answer) -> Steps[Response]:
+        if not request.validate_only:
+            yield from log_altered(core.alterations, context, amendments, answer)
+        rows = yield from outcomes(answer, request.resources, AlterConfigsResourceResponse)
+        return IncrementalAlterConfigsResponse(responses=rows)
 
     def decided(answer: Answer) -> None:
-        if not request.validate_only:
-            log_altered(core.alterations, context, amendments, answer)
-        respond(
-            IncrementalAlterConfigsResponse(
-                responses=outcomes(answer, request.resources, AlterConfigsResourceResponse)
-            )
-        )
+        steps = in_steps(answer)
+        respond(steps if len(amendments) > ITEMS_PER_STEP else exhaust(steps))
 
-    core.decide(context, AlterConfigs(amendments, request.validate_only, core.asked_of(context)), decided)
+    asked = AlterConfigs(tuple(amendments), request.validate_only, core.asked_of(context))
+    core.decide(context, asked, decided)
 
 
 def refuse(

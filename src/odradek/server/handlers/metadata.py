@@ -1,10 +1,10 @@
 """Metadata: the brokers, and topics with their leaders; missing topics may be made (KIP-4, KIP-516)."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, stepwise
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, TopicId
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
@@ -36,14 +36,24 @@ _Failures = Mapping[str, ErrorCode]
 """Why topics could not be made, by name."""
 
 
-def handle(core: BrokerCore, context: RequestContext, request: MetadataRequest, respond: Respond) -> None:
+def handle(
+    core: BrokerCore, context: RequestContext, request: MetadataRequest, respond: Respond
+) -> Steps[None] | None:
     """Describe the requested topics, after making those that are missing."""
-    if context.api_version < _FIRST_BY_ID and any(
-        topic.name is None or topic.topic_id != NO_TOPIC_ID for topic in request.topics or ()
-    ):
-        respond(refuse(request, ErrorCode.INVALID_REQUEST))
-        return
-    missing = _to_be_made(core, request)
+    return begun(_serve(core, context, request, respond))
+
+
+def _serve(
+    core: BrokerCore, context: RequestContext, request: MetadataRequest, respond: Respond
+) -> Steps[None]:
+    if context.api_version < _FIRST_BY_ID:
+        for some in _in_parts(request.topics):
+            if any(topic.name is None or topic.topic_id != NO_TOPIC_ID for topic in some):
+                respond(refuse(request, ErrorCode.INVALID_REQUEST))
+                return
+            if len(some) == COUNTED_PER_STEP:
+                yield
+    missing = yield from _to_be_made(core, request)
     if missing:
         _make(core, missing, lambda failures: respond(_response(core, context, request, failures)))
     else:
@@ -60,18 +70,30 @@ def refuse(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
     )
 
 
-def _to_be_made(core: BrokerCore, request: MetadataRequest) -> dict[str, None]:
+def _in_parts(topics: Sequence[MetadataRequestTopic] | None) -> Iterator[Sequence[MetadataRequestTopic]]:
+    """The topics that a request names, a few at a time."""
+    named = topics or ()
+    for begin in range(0, len(named), COUNTED_PER_STEP):
+        yield named[begin : begin + COUNTED_PER_STEP]
+
+
+def _to_be_made(core: BrokerCore, request: MetadataRequest) -> Steps[dict[str, None]]:
     """The topics that the request names, that do not exist, and that it may create."""
     if not (request.allow_auto_topic_creation and core.settings.auto_create_topics_enable):
         return {}
-    return {
-        topic.name: None
-        for topic in request.topics or ()
-        if topic.topic_id == NO_TOPIC_ID
-        and topic.name is not None
-        and topic.name not in core.image.topics
-        and fault_in_name(topic.name) is None
-    }
+    missing: dict[str, None] = {}
+    for some in _in_parts(request.topics):
+        missing |= {
+            topic.name: None
+            for topic in some
+            if topic.topic_id == NO_TOPIC_ID
+            and topic.name is not None
+            and topic.name not in core.image.topics
+            and fault_in_name(topic.name) is None
+        }
+        if len(some) == COUNTED_PER_STEP:
+            yield
+    return missing
 
 
 def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], None]) -> None:
@@ -123,9 +145,12 @@ def _response(
             yield
     else:
         # Each topic once, however often it is named.
-        wanted = {(topic.topic_id, topic.name): topic for topic in request.topics}
-        for named in wanted.values():
-            response.topics.append((yield from _asked(core, context, named, failures)))
+        answered: set[tuple[TopicId, str | None]] = set()
+        for named in request.topics:
+            key = (named.topic_id, named.name)
+            if key not in answered:
+                answered.add(key)
+                response.topics.append((yield from _asked(core, context, named, failures)))
             yield
     if request.include_topic_authorized_operations:
         for topic in response.topics:

@@ -13,6 +13,7 @@ numbers.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Final, Protocol
 
 from odradek.base.buffers import Buffer
@@ -82,6 +83,7 @@ class Produce:
         "_entries",
         "_internal_allowed",
         "_is_adopted",
+        "_is_transactional",
         "_is_wide",
         "_later",
         "_ports",
@@ -116,6 +118,8 @@ class Produce:
         """What the producer supports of transactions."""
         self._internal_allowed = internal_allowed
         self._is_wide = len(entries) > ITEMS_PER_STEP
+        self._is_transactional = transactional_id is not None
+        """Whether the produce or, of a wide one, a batch that was looked at belongs to a transaction."""
         self._size_bytes = 0
         """The size of the batches that are being checked in later turns."""
         self._is_adopted = False
@@ -127,15 +131,31 @@ class Produce:
         There are no outcomes if the connection is lost while batches are checked, or if a check fails by a
         bug of ours, which closes the connection.
         """
+        if self._is_wide:
+            return self._in_slices(self._begin_wide())
         entries = self._entries
-        if is_light(entries):
-            return self._append_checked(entries)
-        ports = self._ports
+        return self._append_checked(entries) if is_light(entries) else self._check()
+
+    def _begin_wide(self) -> Steps[AppendOutcomes | None]:
+        entries, light = self._entries, True
+        remaining = iter(entries.items())
+        while some := dict(islice(remaining, ITEMS_PER_STEP)):
+            light = light and is_light(some)
+            self._is_transactional = self._is_transactional or any(map(is_transactional, some.values()))
+            self._size_bytes += sum(map(len, some.values()))
+            yield
+        light = light and self._size_bytes <= LIGHT_BYTES_MAX
+        return self._append_checked(entries) if light else self._check()
+
+    def _check(self) -> AppendOutcomes | None:
+        """Check the batches in steps, then append them."""
+        ports, entries = self._ports, self._entries
         checked = ports.record_work.run(
             ports.replicas.check(entries), self._on_checked, self._on_check_failed
         )
         if isinstance(checked, RecordJob):
-            self._size_bytes = sum(map(len, entries.values()))
+            if not self._is_wide:
+                self._size_bytes = sum(map(len, entries.values()))
             self._connection.when_lost(lambda: self._on_lost(checked))
             return None
         return self._append_checked(checked)
@@ -172,7 +192,9 @@ class Produce:
             self._ports.replicas.purgatories.wake_changed()
 
     def _append_checked(self, checked: Mapping[TopicPartition, Batches]) -> AppendOutcomes | None:
-        if self._transactional_id is not None or any(map(is_transactional, self._entries.values())):
+        if self._is_transactional or (
+            not self._is_wide and any(map(is_transactional, self._entries.values()))
+        ):
             steps = self._append_admitted(checked)
             return self._in_slices(steps) if self._is_wide else exhaust(steps)
         if self._is_wide:
