@@ -1,7 +1,7 @@
 """Scenario S1 with the followers' own fetchers: four nodes, the wire's bytes, and what waits at the leader.
 
-`tests/replication/test_replica_manager.py` runs S1 literally, where a follower has two fetches under way. A fetcher
-has one, so here a follower's second fetch takes the place of its first, which has waited in vain.
+`tests/replication/test_replica_manager.py` runs S1 literally, where a follower has two fetches under way. A
+fetcher has one, so here a follower's second fetch takes the place of its first, which ends without the bytes.
 """
 
 from odradek.base.error_codes import ErrorCode
