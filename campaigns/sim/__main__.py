@@ -22,6 +22,7 @@ from functools import partial
 from typing import Final
 
 from campaigns.sim.shorten import shorten
+from odradek.testing.sim.history.events import ReplicaChanged, StateStored
 from odradek.testing.sim.history.recorder import Recorder
 from odradek.testing.sim.history.telling import concerns, is_milestone, tell
 from odradek.testing.sim.page import write_page
@@ -43,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = _outcomes(run, options.seeds, options.jobs)
     failed = _report(outcomes, options)
     seconds = time.monotonic() - started
-    print(f"{len(options.seeds)} seeds in {seconds:.0f} s, {len(failed)} failed", flush=True)
+    seeds = "1 seed" if len(options.seeds) == 1 else f"{len(options.seeds)} seeds"
+    print(f"{seeds} in {seconds:.0f} s, {len(failed)} failed", flush=True)
     return 1 if failed else 0
 
 
@@ -181,13 +183,18 @@ def _recorded(
 
 
 def _history(recorder: Recorder, outcome: Outcome) -> list[str]:
-    """What led to the first violation: faults, brokers' lives, elections and truncations of its partition."""
+    """What led to the first violation: faults, brokers' lives, elections and truncations of its partition.
+
+    Of a violation that is about no partition, what happened to partitions is left out where it is too much.
+    """
     first = outcome.violations[0] if outcome.violations else None
     events = [event for event in recorder.history.events if is_milestone(event)]
     if first is not None:
         events = [event for event in events if event.at_ms <= first.at_ms]
         if first.topic_partition is not None:
             events = [event for event in events if concerns(event, first.topic_partition)]
+        elif len(events) > LINES_MAX:
+            events = [event for event in events if not isinstance(event, StateStored | ReplicaChanged)]
     lines = list(tell(events))
     left_out = len(lines) - LINES_MAX
     return lines if left_out <= 0 else [f"... {left_out} earlier events", *lines[-LINES_MAX:]]

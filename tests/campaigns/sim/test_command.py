@@ -2,10 +2,13 @@
 
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from campaigns.sim.__main__ import main
 from campaigns.sim.planted import PLANTED
+
+from odradek.testing.sim.trial.checkers import Checker
 
 
 @pytest.mark.parametrize(
@@ -65,3 +68,24 @@ def test_a_failing_seed_tells_its_history_and_how_to_replay_it(
     assert "VIOLATED  what is committed is in every in-sync replica" in said
     assert "replay: ./dev sim --seed 0 --mishaps -1 --as-found" in said
     assert page.read_text().startswith("<!DOCTYPE html>")
+    assert re.search(r"^1 seed in \d+ s, 1 failed$", said, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_of_a_violation_about_the_controller_the_history_tells_no_partitions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Strict(Checker):
+        NAME = "brokers do not die"
+
+        def look(self) -> None:
+            if len(self.scene.view.living()) < len(self.scene.view.world.nodes):
+                self.violated("deaths", "a broker has died")
+
+    with patch("odradek.testing.sim.trial.trial.CHECKERS", (Strict,)):
+        assert main(["--seed", "17", "--as-found", "--mishaps", "4"]) == 1
+    said = capsys.readouterr().out
+    assert "VIOLATED  brokers do not die" in said
+    assert re.search(r"metadata store +broker \d is elected controller, epoch 1", said)
+    assert "makes the log" not in said
+    assert "earlier events" not in said

@@ -1,5 +1,8 @@
 """Trials find bugs that are planted into replication, with the default mix."""
 
+import re
+from pathlib import Path
+
 import pytest
 from campaigns.sim.planted import FOUND_BY, NOT_FOUND, PLANTED
 
@@ -12,6 +15,15 @@ SEEDS_MAX = 20
 def test_every_bug_that_is_found_has_a_seed() -> None:
     assert set(FOUND_BY) == set(PLANTED) - NOT_FOUND
     assert max(FOUND_BY.values()) < SEEDS_MAX
+
+
+def test_the_page_lists_the_bugs_and_their_seeds() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "testing.md").read_text()
+    rows = dict(
+        re.findall(r"^\| (.+) \| (\d+|none .+) \|$", page.partition("| planted bug |")[2], re.MULTILINE)
+    )
+    assert {bug: int(seed) for bug, seed in rows.items() if seed.isdecimal()} == FOUND_BY
+    assert rows.keys() == PLANTED.keys()
 
 
 @pytest.mark.slow
