@@ -30,7 +30,7 @@ class ListenerSettings:
         "inter.broker.listener.name",
         None,
         "The listener that brokers use among themselves.",
-        no_effect="this broker is alone in its cluster",
+        no_effect="the brokers of one machine use sockets of their own",
     )
     listener_security_protocol_map: tuple[str, ...] = setting(
         Kind.LIST,

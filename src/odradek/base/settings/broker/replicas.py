@@ -183,7 +183,7 @@ class ReplicaSettings:
         "replica.selector.class",
         None,
         "Which replica a consumer is sent to; none: the leader.",
-        no_effect="this broker is alone in its cluster",
+        no_effect="consumers are always sent to the leader",
     )
     replica_socket_timeout_ms: int = setting(
         Kind.INT,

@@ -220,7 +220,7 @@ _AREAS: Final[dict[str, str]] = {
         metadata.max.retention.bytes long
         metadata.max.retention.ms long
     """,
-    "this broker is alone in its cluster": """
+    "brokers here reach each other and their controller in another way": """
         broker.heartbeat.interval.ms int
         controller.socket.timeout.ms int
         early.start.listeners list
