@@ -441,3 +441,37 @@ def test_the_package_is_not_compiled_anew_by_pytest(pytester: pytest.Pytester) -
     )
     result = pytester.runpytest_subprocess("-q", "-W", "ignore")
     result.assert_outcomes(passed=1)
+
+
+def test_clusters_for_one_test_and_for_all(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+
+        seen = []
+
+        def test_is_fresh(odradek_cluster):
+            odradek_cluster.kill(1)
+            assert odradek_cluster.settings["min.insync.replicas"] == "2"
+            assert odradek_cluster.settings["num.partitions"] == "7"
+
+        @pytest.mark.odradek_cluster(brokers=2, settings={"num.partitions": 3})
+        def test_is_marked(odradek_cluster):
+            assert odradek_cluster.running == [1, 2]
+            assert odradek_cluster.settings["num.partitions"] == "3"
+
+        @pytest.mark.parametrize("time", [1, 2])
+        def test_is_shared(odradek_session_cluster, time):
+            assert odradek_session_cluster.running == [1, 2, 3]
+            odradek_session_cluster.kill(2)
+            seen.append(odradek_session_cluster.bootstrap_servers)
+            assert len(set(seen)) == 1
+
+        @pytest.mark.odradek_cluster(3)
+        def test_is_malformed(odradek_cluster):
+            pass
+        """,
+        ini="odradek_settings = num.partitions=7",
+    )
+    result.assert_outcomes(passed=4, errors=1)
+    result.stdout.fnmatch_lines(["*the marker odradek_cluster takes brokers=3 and settings={...}, by name*"])

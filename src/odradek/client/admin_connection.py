@@ -20,7 +20,7 @@ from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindC
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 # The last version whose layout names one coordinator.
-_FIND_COORDINATOR_VERSION_MAX = 3
+FIND_COORDINATOR_VERSION_MAX = 3
 
 
 # How long the first group of a cluster waits until __consumer_offsets exists.
@@ -111,7 +111,7 @@ class AdminConnection(Closing):
         request = FindCoordinatorRequest(key=key, key_type=kind)
         deadline = time.monotonic() + COORDINATOR_MAX_S
         while True:
-            answer = self._connection.ask(request, FindCoordinatorResponse, _FIND_COORDINATOR_VERSION_MAX)
+            answer = self._connection.ask(request, FindCoordinatorResponse, FIND_COORDINATOR_VERSION_MAX)
             is_coming = answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
             if not is_coming or time.monotonic() > deadline:
                 break

@@ -9,7 +9,11 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.values import value
-from odradek.client.admin_connection import AdminConnection
+from odradek.client.admin_connection import (
+    FIND_COORDINATOR_VERSION_MAX,
+    AdminConnection,
+    CoordinatorKey,
+)
 from odradek.client.cluster import METADATA_VERSION_MAX
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
 from odradek.client.refusal import known_code, raise_for
@@ -27,6 +31,7 @@ from odradek.wire.messages.describe_topic_partitions import (
     TopicRequest,
 )
 from odradek.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 MIN_ISR: Final = "min.insync.replicas"
@@ -124,6 +129,18 @@ class ClusterAdmin(AdminConnection):
                 message = one.error_message or code.name.lower().replace("_", " ")
                 results.append(Elected(TopicPartition(result.topic, one.partition_id), code, message))
         return sorted(results, key=lambda one: one.topic_partition)
+
+    def coordinator_of(self, kind: CoordinatorKey, key: str) -> BrokerId:
+        """The coordinator of a group or transactional id.
+
+        Raises ApiError, with COORDINATOR_NOT_AVAILABLE while there is none.
+        """
+        request = FindCoordinatorRequest(key=key, key_type=kind)
+        answer = self._connection.ask(request, FindCoordinatorResponse, FIND_COORDINATOR_VERSION_MAX)
+        raise_for(
+            answer.error_code, answer.error_message, about=f"no coordinator of {kind.name.lower()} {key!r}"
+        )
+        return answer.node_id
 
     def wait_until_led(
         self, partitions: Sequence[TopicPartition], before: Mapping[TopicPartition, BrokerId]

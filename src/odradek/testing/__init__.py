@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from odradek.testing.deadline import WaitTimeout
     from odradek.testing.faults import Fault, Faults
     from odradek.testing.host import BrokerNotRunning
+    from odradek.testing.local_cluster import LocalCluster
     from odradek.testing.shared_broker import SharedBrokerError
     from odradek.testing.topic_records import TestRecord
     from odradek.testing.virtual_clock import VirtualClock
@@ -28,6 +29,7 @@ __all__ = [
     "Fault",
     "FaultRefused",
     "Faults",
+    "LocalCluster",
     "NotSimulated",
     "OdradekError",
     "OutOfTime",
@@ -51,6 +53,7 @@ _MODULES = {
     "Fault": "odradek.testing.faults",
     "FaultRefused": "odradek.base.errors",
     "Faults": "odradek.testing.faults",
+    "LocalCluster": "odradek.testing.local_cluster",
     "NotSimulated": "odradek.testing.application.refusals",
     "OdradekError": "odradek.base.errors",
     "OutOfTime": "odradek.testing.application.simulation",

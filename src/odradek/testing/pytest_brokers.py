@@ -13,6 +13,7 @@ import pytest
 
 if TYPE_CHECKING:
     from odradek.testing.broker import Broker
+    from odradek.testing.local_cluster import LocalCluster
     from odradek.testing.setting_texts import SettingValue
     from odradek.testing.shared_broker import SharedBroker
 
@@ -67,6 +68,22 @@ def wanted_by(node: pytest.Item | pytest.Collector) -> Wanted | None:
     return wanted
 
 
+def cluster_wanted_by(node: pytest.Item) -> dict[str, Any]:
+    """The arguments of `LocalCluster` in the closest marker `odradek_cluster` of a test.
+
+    Raises MarkerError for a malformed marker.
+    """
+    marker = node.get_closest_marker("odradek_cluster")
+    if marker is None:
+        return {}
+    unknown = sorted(set(marker.kwargs) - {"brokers", "settings"})
+    if marker.args or unknown:
+        raise MarkerError(
+            f"{node.nodeid}: the marker odradek_cluster takes brokers=3 and settings={{...}}, by name"
+        )
+    return dict(marker.kwargs)
+
+
 def _check_names(node: pytest.Item | pytest.Collector, marker: pytest.Mark) -> None:
     """Raises MarkerError unless a marker's arguments are named as the fields of `Wanted`."""
     names = [field.name for field in fields(Wanted)]
@@ -91,6 +108,8 @@ class Brokers:
         self._config = config
         # Started when a test first asks for it.
         self._shared: SharedBroker | None = None
+        # Started when a test first asks for it; see `odradek_session_cluster`.
+        self._cluster: LocalCluster | None = None
         # Each value once: pytest compares parameters by identity.
         self._wanted: dict[Wanted, Wanted] = {}
         # The length of each broker's log when the current test began.
@@ -107,6 +126,22 @@ class Brokers:
             shared.start()
             self._shared = shared
         return self._shared
+
+    def shared_cluster(self) -> LocalCluster:
+        """The cluster of the whole run, started on first use."""
+        if self._cluster is None:
+            cluster = self.make_cluster({})
+            cluster.start()
+            self._cluster = cluster
+        return self._cluster
+
+    def make_cluster(self, arguments: Mapping[str, Any]) -> LocalCluster:
+        """Returns a cluster that is not started yet; if it cannot be made, the test fails with a sentence."""
+        from odradek.testing.local_cluster import LocalCluster
+
+        with _in_a_sentence():
+            settings = self._settings(arguments.get("settings") or {})
+            return LocalCluster(**{**arguments, "settings": settings})
 
     def same(self, wanted: Wanted) -> Wanted:
         """Returns the first value that was passed and equals this one."""
@@ -135,13 +170,21 @@ class Brokers:
         return Broker(settings=self._settings(settings or {}), **arguments)
 
     def close(self) -> None:
-        """End the shared broker."""
+        """End the shared broker and the shared cluster."""
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
         if self._shared is not None:
             self._shared.close()
             self._shared = None
 
     def clear_faults(self) -> None:
-        """Remove all faults from the shared broker; if a full disk ended it, restart it on its data."""
+        """Remove all faults from the shared broker; if a full disk ended it, restart it on its data.
+
+        Start those brokers of the shared cluster again that the test has ended or paused.
+        """
+        if self._cluster is not None:
+            self._cluster.restore()
         if self._shared is not None:
             self._shared.clear_faults()
             self._shared.start()

@@ -6,11 +6,14 @@
     odradek_class_broker
     odradek_function_broker
     odradek_broker_factory     brokers made by calls
+    odradek_cluster            a cluster of three brokers for one test; the test may kill them
+    odradek_session_cluster    one that all tests of the run share
 
 Settings come from the ini option `odradek_settings`; those of the marker override them:
 
     @pytest.mark.odradek(settings={"num.partitions": 3}, process=True, scope="module")
     @pytest.mark.odradek_topic(partitions=3, configs={"cleanup.policy": "compact"})
+    @pytest.mark.odradek_cluster(brokers=5, settings={"min.insync.replicas": 2})
 
 Every pytest run on the machine imports this file; it imports the broker only when a test asks for one.
 """
@@ -28,19 +31,23 @@ from odradek.testing.pytest_brokers import (
     Brokers,
     MarkerError,
     Wanted,
+    cluster_wanted_by,
     wanted_by,
     wanted_without_marker,
 )
 
 if TYPE_CHECKING:
     from odradek.testing.broker import Broker
+    from odradek.testing.local_cluster import LocalCluster
 
 __all__ = [
     "odradek_broker",
     "odradek_broker_factory",
     "odradek_class_broker",
+    "odradek_cluster",
     "odradek_function_broker",
     "odradek_module_broker",
+    "odradek_session_cluster",
     "odradek_topic",
     "pytest_addoption",
     "pytest_configure",
@@ -53,6 +60,7 @@ __all__ = [
 _MARKERS = (
     "odradek(settings=None, process=False, scope='function', follow_patched_time=False): a broker of its own"
     " for the test, class or module that is marked",
+    "odradek_cluster(brokers=3, settings=None): how the cluster of odradek_cluster is made",
     "odradek_topic(partitions=1, configs=None): how the topic of odradek_topic is made",
 )
 
@@ -172,8 +180,22 @@ def odradek_broker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[
         yield make
 
 
+@pytest.fixture
+def odradek_cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
+    """A cluster for one test, which may kill its brokers."""
+    with request.config.stash[BROKERS].make_cluster(cluster_wanted_by(request.node)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def odradek_session_cluster(request: pytest.FixtureRequest) -> LocalCluster:
+    """The cluster that all tests of the run share; after each test its brokers are started again."""
+    return request.config.stash[BROKERS].shared_cluster()
+
+
 def _check_marker(item: pytest.Item) -> None:
     """Raises MarkerError for a test whose marker is malformed or could have no effect."""
+    cluster_wanted_by(item)
     taken = {"odradek_broker", "odradek_function_broker"} & set(getattr(item, "fixturenames", ()))
     is_marked_itself = any(marker.name == "odradek" for marker in item.own_markers)
     if not taken and not is_marked_itself:

@@ -40,7 +40,6 @@ class ThreadHost:
         self._bootstrap_servers = ""
         # Set by `resume`; None while the broker is not paused.
         self._resumed: threading.Event | None = None
-        self._switch_interval_s = sys.getswitchinterval()
 
     @property
     def is_running(self) -> bool:
@@ -85,8 +84,7 @@ class ThreadHost:
             lambda: ",".join(f"{one.name}://{one}" for one in thread.broker.shell.listeners.bound)
         )
         self._clock.drive(thread.timer, thread.run)
-        self._switch_interval_s = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        _QUICK_SWITCHING.begin()
 
     def stop(self) -> None:
         """See `Host.stop`."""
@@ -149,7 +147,37 @@ class ThreadHost:
             else:
                 thread.stop()
         finally:
-            sys.setswitchinterval(self._switch_interval_s)
+            _QUICK_SWITCHING.end()
+
+
+class _QuickSwitching:
+    """Holds Python's switch interval at SWITCH_INTERVAL_S while a broker runs on a thread of this process.
+
+    Several may run, and end in any order: the last one restores what was set before the first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._brokers = 0
+        self._before_s = 0.0
+
+    def begin(self) -> None:
+        """A broker has started."""
+        with self._lock:
+            if not self._brokers:
+                self._before_s = sys.getswitchinterval()
+                sys.setswitchinterval(SWITCH_INTERVAL_S)
+            self._brokers += 1
+
+    def end(self) -> None:
+        """A broker that had started has ended."""
+        with self._lock:
+            self._brokers -= 1
+            if not self._brokers:
+                sys.setswitchinterval(self._before_s)
+
+
+_QUICK_SWITCHING: Final = _QuickSwitching()
 
 
 def _log_errors_only() -> None:

@@ -63,3 +63,22 @@ async def test_a_lane_goes_on_after_a_call_that_raises(stalls: LoopStalls) -> No
     lane.submit(lambda: "next", seen.append, lambda error: None)
     await executor.close()
     assert seen == ["ZeroDivisionError", "next"]
+
+
+@pytest.mark.asyncio
+async def test_closing_waits_for_what_is_submitted_just_after_the_last_report(stalls: LoopStalls) -> None:
+    loop = asyncio.get_running_loop()
+    executor = Executor(loop, stalls)
+    done: list[str] = []
+
+    def first_done(result: str) -> None:
+        done.append(result)
+        loop.call_soon(executor.submit, lambda: "second", second_done, lambda error: None)
+
+    def second_done(result: str) -> None:
+        done.append(result)
+        executor.submit(lambda: "third", done.append, lambda error: None)
+
+    executor.submit(lambda: "first", first_done, lambda error: None)
+    await executor.close()
+    assert done == ["first", "second", "third"]

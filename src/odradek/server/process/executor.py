@@ -56,8 +56,11 @@ class Executor:
         return await future
 
     async def drain(self) -> None:
-        """Return when every submitted call has been reported."""
-        if self._pending:
+        """Return when every submitted call has been reported.
+
+        More may be submitted between the last report and the turn in which the waiter goes on.
+        """
+        while self._pending:
             self._idle = self._loop.create_future()
             await self._idle
 

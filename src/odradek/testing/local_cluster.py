@@ -1,0 +1,446 @@
+"""A cluster for tests: several real brokers that replicate to each other, for any Kafka client.
+
+    with LocalCluster() as cluster:
+        Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
+        cluster.kill(cluster.leader_of("orders"))
+
+Each broker runs on a thread of this process, on real time; the metadata store has one more thread. So a
+cluster starts in a fraction of a second, and ends with the process of the test, however that ends.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, SettingError
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.client.admin_connection import CoordinatorKey
+from odradek.net.request_pipeline import ConnectionFailed
+from odradek.testing.broker import TEST_SETTINGS, WAIT_S
+from odradek.testing.deadline import Deadline, WaitTimeout
+from odradek.testing.host import BrokerNotRunning
+from odradek.testing.own_client import own_client
+from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
+from odradek.testing.store_thread import StoreThread
+from odradek.testing.thread_host import ThreadHost
+from odradek.testing.tracebacks import ends_at_caller
+from odradek.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from odradek.client.cluster_admin import ClusterAdmin
+    from odradek.client.cluster_state import ClusterPartition, ClusterState
+
+T = TypeVar("T")
+
+REPLICAS_MAX: Final = 3
+"""Topics have a replica on each broker, at most so many."""
+_LOOK_S: Final = 0.02
+"""How often the brokers are asked while something is waited for."""
+_OWN_SETTINGS: Final = (
+    "node.id",
+    "listeners",
+    "log.dirs",
+    "odradek.cluster.directory",
+    "odradek.metadata.file",
+)
+_COMING: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+    }
+)
+"""Errors that go away by themselves while a broker has just been lost or has just come."""
+
+
+def cluster_settings(brokers: int) -> dict[str, SettingValue]:
+    """The defaults of a cluster for tests that differ from Kafka's.
+
+    With three brokers each topic has three replicas, two of which must be in sync: any broker may be killed,
+    and nothing that acks=all has acknowledged is lost.
+    """
+    replicas = min(brokers, REPLICAS_MAX)
+    return {
+        **TEST_SETTINGS,
+        "default.replication.factor": replicas,
+        "min.insync.replicas": max(1, replicas - 1),
+        "offsets.topic.num.partitions": brokers,
+        "transaction.state.log.num.partitions": brokers,
+        # After a broker was lost or has come back, its followers try again soon.
+        "replica.fetch.backoff.ms": 100,
+    }
+
+
+class LocalCluster:
+    """Brokers 1, 2, ...: a `with` block starts them and removes them at the end; or call `start` and `close`.
+
+    Invariant: a broker that is started again has the same port and the same data.
+    """
+
+    @ends_at_caller
+    def __init__(self, brokers: int = 3, *, settings: Mapping[str, SettingValue] | None = None) -> None:
+        """`settings` are Kafka's broker settings by name, for all brokers.
+
+        Raises SettingError for an unknown setting, for an invalid value, and for one that each broker must
+        have of its own.
+        """
+        if brokers < 1:
+            raise SettingError(f"a cluster has at least one broker, not {brokers}")
+        given = settings or {}
+        for name in _OWN_SETTINGS:
+            if name in given:
+                raise SettingError(f"{name} cannot be set: the cluster gives each broker its own")
+        self.settings: Mapping[str, str] = setting_texts({**cluster_settings(brokers), **given})
+        """The settings of all brokers, as a settings file spells them."""
+        broker_layers(self.settings)
+        self.broker_ids: tuple[BrokerId, ...] = tuple(range(1, brokers + 1))
+        """The ids of the brokers, also of those that are not running."""
+        # None before `start` and after `close`.
+        self._store: StoreThread | None = None
+        self._hosts: dict[BrokerId, ThreadHost] = {}
+        self._paused: set[BrokerId] = set()
+        # Removes the temporary directory, at the end of the process at the latest.
+        self._remove: Callable[[], object] = lambda: None
+
+    # --- where it is
+
+    @property
+    @ends_at_caller
+    def bootstrap_servers(self) -> str:
+        """host:port of all brokers, also of those that are not running. Raises BrokerNotRunning."""
+        return ",".join(self._host(one).bootstrap_servers for one in self.broker_ids)
+
+    @ends_at_caller
+    def address_of(self, broker_id: BrokerId) -> str:
+        """host:port of one broker."""
+        return self._host(broker_id).bootstrap_servers
+
+    @property
+    def running(self) -> list[BrokerId]:
+        """The brokers that run; a paused one does."""
+        return [one for one, host in self._hosts.items() if host.is_running]
+
+    def __repr__(self) -> str:
+        return f"<a cluster of {len(self.broker_ids)} brokers in this process, {len(self.running)} running>"
+
+    # --- life
+
+    @ends_at_caller
+    def start(self, broker_id: BrokerId | None = None) -> None:
+        """Start the cluster, or one broker again after `kill` or `stop`; returns when clients can connect.
+
+        Does nothing where they run. For the replicas of a broker to be in sync again, see `wait_in_sync`.
+        """
+        if broker_id is not None:
+            host = self._host(broker_id)
+            if not host.is_running:
+                host.start()
+            return
+        if self._store is not None:
+            for one in self.broker_ids:
+                self.start(one)
+            return
+        try:
+            self._start_all()
+        except BaseException:
+            self.close()
+            raise
+
+    @ends_at_caller
+    def stop(self, broker_id: BrokerId) -> None:
+        """Stop a broker cleanly: it hands its leaderships over. Does nothing while it is stopped."""
+        host = self._host(broker_id)
+        if host.is_running:
+            self._paused.discard(broker_id)
+            host.stop()
+
+    @ends_at_caller
+    def kill(self, broker_id: BrokerId) -> None:
+        """End a broker as `kill -9` does. The others know of it at once, and elect leaders among them."""
+        self._running_host(broker_id).kill()
+        self._paused.discard(broker_id)
+        assert self._store is not None, "a broker that ran has a store"
+        self._store.end_sessions(broker_id)
+
+    @ends_at_caller
+    def pause(self, broker_id: BrokerId) -> None:
+        """Suspend a broker as SIGSTOP does: connections stay, nothing is answered.
+
+        The others take it for lost when `broker.session.timeout.ms` has passed.
+        """
+        self._running_host(broker_id).pause()
+        self._paused.add(broker_id)
+
+    @ends_at_caller
+    def resume(self, broker_id: BrokerId) -> None:
+        """Continue after `pause`."""
+        self._host(broker_id).resume()
+        self._paused.discard(broker_id)
+
+    @ends_at_caller
+    def restore(self) -> None:
+        """Resume and start all brokers that are paused or have ended, and wait until all are in sync.
+
+        Does nothing while all run.
+        """
+        if not self._paused and len(self.running) == len(self.broker_ids):
+            return
+        for one in list(self._paused):
+            self.resume(one)
+        self.start()
+        self.wait_in_sync()
+
+    def close(self) -> None:
+        """End the cluster for good and remove its files."""
+        hosts, store = self._hosts, self._store
+        self._hosts, self._store = {}, None
+        self._paused.clear()
+        try:
+            for host in hosts.values():
+                if host.is_running:
+                    host.kill()
+            if store is not None:
+                store.stop()
+        finally:
+            self._remove()
+
+    @ends_at_caller
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- what is in it
+
+    @ends_at_caller
+    def create_topic(
+        self,
+        name: str | None = None,
+        *,
+        partitions: int = 1,
+        replication_factor: int = -1,
+        configs: Mapping[str, SettingValue] | None = None,
+    ) -> str:
+        """Create a topic, by default under a new name and with the cluster's replication factor.
+
+        Returns its name when all its replicas are in sync.
+        """
+        from odradek.client.admin import Admin
+
+        topic = name or f"topic-{uuid.uuid4().hex[:12]}"
+        with Admin(own_client(self._answering())) as admin:
+            admin.create_topic(
+                topic,
+                partitions=partitions,
+                replication_factor=replication_factor,
+                configs=setting_texts(configs or {}),
+            )
+        self.wait_in_sync(topic)
+        return topic
+
+    # --- who does what
+
+    @ends_at_caller
+    def leader_of(self, topic: str, partition: int = 0, *, timeout: float = WAIT_S) -> BrokerId:
+        """Returns the leader of a partition as soon as it has one that answers. Raises WaitTimeout."""
+
+        def leader(admin: ClusterAdmin) -> BrokerId | None:
+            found = self._partition(admin, topic, partition).leader
+            return found if found in self._answering_ids() else None
+
+        return self._wait(leader, f"no broker that answers leads {topic}-{partition}", timeout)
+
+    @ends_at_caller
+    def controller(self, *, timeout: float = WAIT_S) -> BrokerId:
+        """Returns the controller as soon as it is a broker that answers. Raises WaitTimeout."""
+
+        def controller(admin: ClusterAdmin) -> BrokerId | None:
+            found = admin.describe().controller_id
+            return found if found in self._answering_ids() else None
+
+        return self._wait(controller, "no broker that answers is the controller", timeout)
+
+    @ends_at_caller
+    def coordinator_of(self, group: str, *, timeout: float = WAIT_S) -> BrokerId:
+        """Returns the coordinator of a consumer group as soon as it is a broker that answers.
+
+        Raises WaitTimeout.
+        """
+
+        return self._coordinator(CoordinatorKey.GROUP, group, timeout)
+
+    @ends_at_caller
+    def move_leader(self, topic: str, partition: int = 0, *, timeout: float = WAIT_S) -> BrokerId:
+        """Give a partition its preferred leader, the first of its replicas; returns it when it leads.
+
+        Raises ApiError if it is not in sync, WaitTimeout if it does not lead in time.
+        """
+        from odradek.client.cluster_admin import ClusterAdmin, Election
+
+        wanted = TopicPartition(topic, partition)
+        with ClusterAdmin(own_client(self._answering())) as admin:
+            (result,) = admin.elect(Election.PREFERRED, [wanted])
+        if result.code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED):
+            raise ApiError(result.code, f"{wanted}: {result.message}")
+
+        def preferred(admin: ClusterAdmin) -> BrokerId | None:
+            found = self._partition(admin, topic, partition)
+            return found.leader if found.leader == found.replicas[0] else None
+
+        return self._wait(preferred, f"{wanted} is not led by its preferred leader", timeout)
+
+    @ends_at_caller
+    def wait_in_sync(self, topic: str | None = None, *, timeout: float = WAIT_S) -> None:
+        """Returns when all replicas of a topic, or of all topics, are in sync as every broker knows it.
+
+        Every broker must run. Raises WaitTimeout, which names the partitions that are not in sync.
+        """
+        deadline, behind = Deadline(timeout), ["nothing is known yet"]
+        while not deadline.is_over():
+            states = [self._state_of(one) for one in self.broker_ids]
+            behind = [
+                f"broker {one} does not answer"
+                for one, state in zip(self.broker_ids, states, strict=True)
+                if state is None
+            ]
+            known = [state for state in states if state is not None]
+            behind += sorted(
+                {text for state in known for text in _behind(state, topic, len(self.broker_ids))}
+            )
+            if not behind:
+                return
+            time.sleep(_LOOK_S)
+        raise WaitTimeout(f"not in sync after {timeout:g} s: {'; '.join(behind)}")
+
+    # --- within
+
+    def _start_all(self) -> None:
+        directory = Path(tempfile.mkdtemp(prefix="odradek-"))
+        self._remove = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+        store = StoreThread(directory / "metadata.db")
+        store.start()
+        self._store = store
+        for one in self.broker_ids:
+            settings = {
+                **self.settings,
+                "node.id": str(one),
+                "odradek.cluster.directory": store.directory,
+                "odradek.cluster.brokers": str(len(self.broker_ids)),
+            }
+            self._hosts[one] = ThreadHost(
+                directory / f"broker-{one}", settings, VirtualClock(), durable=False
+            )
+        with ThreadPoolExecutor(len(self._hosts)) as threads:
+            for started in [threads.submit(host.start) for host in self._hosts.values()]:
+                started.result()
+        self.wait_in_sync()
+        # Their topics cannot be made while a broker is missing: a test may kill one before it needs them.
+        for kind in CoordinatorKey:
+            self._coordinator(kind, "first", WAIT_S)
+        self.wait_in_sync()
+
+    def _coordinator(self, kind: CoordinatorKey, key: str, timeout: float) -> BrokerId:
+        def coordinator(admin: ClusterAdmin) -> BrokerId | None:
+            found = admin.coordinator_of(kind, key)
+            return found if found in self._answering_ids() else None
+
+        otherwise = f"no broker that answers coordinates the {kind.name.lower()} {key!r}"
+        return self._wait(coordinator, otherwise, timeout)
+
+    def _host(self, broker_id: BrokerId) -> ThreadHost:
+        if not self._hosts:
+            raise BrokerNotRunning("the cluster was not started yet, or is closed")
+        if broker_id not in self._hosts:
+            raise BrokerNotRunning(
+                f"there is no broker {broker_id}: the brokers are {', '.join(map(str, self.broker_ids))}"
+            )
+        return self._hosts[broker_id]
+
+    def _running_host(self, broker_id: BrokerId) -> ThreadHost:
+        host = self._host(broker_id)
+        if not host.is_running:
+            raise BrokerNotRunning(
+                f"broker {broker_id} is not running: it was stopped or killed, or it has failed"
+            )
+        return host
+
+    def _answering_ids(self) -> list[BrokerId]:
+        return [one for one in self.running if one not in self._paused]
+
+    def _answering(self) -> str:
+        """The addresses of the brokers that answer. Raises BrokerNotRunning."""
+        found = [self.address_of(one) for one in self._answering_ids()]
+        if not found:
+            raise BrokerNotRunning("no broker of the cluster is running, or all are paused")
+        return ",".join(found)
+
+    def _state_of(self, broker_id: BrokerId) -> ClusterState | None:
+        """What one broker knows; None if it does not answer."""
+        from odradek.client.cluster_admin import ClusterAdmin
+
+        if broker_id not in self._answering_ids():
+            return None
+        try:
+            with ClusterAdmin(own_client(self.address_of(broker_id))) as admin:
+                return admin.describe()
+        except (ConnectionFailed, ApiError):
+            return None
+
+    def _partition(self, admin: ClusterAdmin, topic: str, partition: int) -> ClusterPartition:
+        """Raises ApiError, which the caller waits for to pass, if it is not known."""
+        wanted = TopicPartition(topic, partition)
+        for one in admin.partitions([topic])[0]:
+            if one.topic_partition == wanted:
+                return one
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {wanted}")
+
+    def _wait(self, ask: Callable[[ClusterAdmin], T | None], otherwise: str, timeout: float) -> T:
+        """Returns the first answer that is not None. Raises WaitTimeout."""
+        from odradek.client.cluster_admin import ClusterAdmin
+
+        deadline, last = Deadline(timeout), ""
+        while not deadline.is_over():
+            try:
+                with ClusterAdmin(own_client(self._answering())) as admin:
+                    found = ask(admin)
+                if found is not None:
+                    return found
+            except ConnectionFailed as failed:
+                last = f": {failed}"
+            except ApiError as refused:
+                if refused.code not in _COMING:
+                    raise
+                last = f": {refused}"
+            time.sleep(_LOOK_S)
+        raise WaitTimeout(f"{otherwise} after {timeout:g} s{last}")
+
+
+def _behind(state: ClusterState, topic: str | None, brokers: int) -> list[str]:
+    """What is still missing in the state that a broker knows, each in a few words."""
+    partitions = [one for one in state.partitions if topic in (None, one.topic_partition.topic)]
+    found = [
+        f"{one.topic_partition} has replicas {one.replicas}, of which {one.isr} are in sync"
+        for one in partitions
+        if one.missing or one.leader not in one.isr
+    ]
+    if topic is not None and not partitions:
+        found.append(f"there is no topic {topic}")
+    if len(state.brokers) < brokers:
+        found.append(f"{len(state.brokers)} of {brokers} brokers are known")
+    return found

@@ -1,0 +1,179 @@
+"""`LocalCluster` with unmodified clients: brokers are killed, stopped and paused, and nothing is lost."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from odradek.testing import ApiError, BrokerNotRunning, LocalCluster, SettingError, WaitTimeout
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+WAIT_S = 60
+
+
+@pytest.fixture
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster() as made:
+        yield made
+
+
+class Writer:
+    """Writes numbers with acks=all, and knows which were acknowledged."""
+
+    def __init__(self, cluster: LocalCluster, topic: str) -> None:
+        self._topic = topic
+        self._producer = Producer(
+            {
+                "bootstrap.servers": cluster.bootstrap_servers,
+                "acks": "all",
+                "enable.idempotence": True,
+                "log_level": 2,
+            }
+        )
+        self.acknowledged: list[int] = []
+
+    def write(self, numbers: range) -> None:
+        """Send these, and wait until all are acknowledged."""
+        for number in numbers:
+            self._producer.produce(self._topic, str(number).encode(), on_delivery=self._on_delivery)
+            self._producer.poll(0)
+        assert self._producer.flush(WAIT_S) == 0
+
+    def _on_delivery(self, error: object, message: object) -> None:
+        assert error is None, str(error)
+        self.acknowledged.append(int(message.value()))  # type: ignore[attr-defined]
+
+
+def member(cluster: LocalCluster, topic: str, group: str) -> Consumer:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 2,
+        }
+    )
+    consumer.subscribe([topic])
+    return consumer
+
+
+def read(consumer: Consumer, count: int) -> list[int]:
+    """Returns the next numbers."""
+    found: list[int] = []
+    until = time.monotonic() + WAIT_S
+    while len(found) < count and time.monotonic() < until:
+        for message in consumer.consume(count - len(found), 0.5):
+            value = message.value()
+            assert message.error() is None
+            assert value is not None
+            found.append(int(value))
+    return found
+
+
+def test_nothing_is_lost_when_the_leader_and_the_coordinator_are_killed(cluster: LocalCluster) -> None:
+    topic = cluster.create_topic("orders")
+    writer = Writer(cluster, topic)
+    writer.write(range(100))
+    leader = cluster.leader_of(topic)
+    cluster.kill(leader)
+    assert cluster.leader_of(topic) != leader
+    writer.write(range(100, 200))
+    assert sorted(writer.acknowledged) == list(range(200))
+    cluster.start(leader)
+    cluster.wait_in_sync()
+    consumer = member(cluster, topic, "readers")
+    first = read(consumer, 100)
+    consumer.commit(asynchronous=False)
+    coordinator = cluster.coordinator_of("readers")
+    cluster.kill(coordinator)
+    assert cluster.coordinator_of("readers") != coordinator
+    assert sorted(first + read(consumer, 100)) == list(range(200))
+    consumer.commit(asynchronous=False)
+    consumer.close()
+
+
+def test_a_killed_broker_comes_back_on_its_port_with_its_data(cluster: LocalCluster) -> None:
+    topic = cluster.create_topic(partitions=3)
+    addresses = cluster.bootstrap_servers
+    controller = cluster.controller()
+    cluster.kill(controller)
+    assert cluster.running == [one for one in cluster.broker_ids if one != controller]
+    assert cluster.controller() != controller
+    with pytest.raises(WaitTimeout, match=f"broker {controller} does not answer"):
+        cluster.wait_in_sync(timeout=0.1)
+    with pytest.raises(BrokerNotRunning, match=f"broker {controller} is not running"):
+        cluster.kill(controller)
+    cluster.start(controller)
+    assert cluster.bootstrap_servers == addresses
+    cluster.wait_in_sync(topic)
+    assert {cluster.move_leader(topic, number) for number in range(3)} == {1, 2, 3}
+    assert {cluster.leader_of(topic, number) for number in range(3)} == {1, 2, 3}
+
+
+def test_all_brokers_may_be_stopped(cluster: LocalCluster) -> None:
+    topic = cluster.create_topic()
+    Writer(cluster, topic).write(range(10))
+    for one in cluster.broker_ids:
+        cluster.stop(one)
+    with pytest.raises(BrokerNotRunning, match="no broker of the cluster is running"):
+        cluster.controller()
+    cluster.start()
+    cluster.wait_in_sync()
+    consumer = member(cluster, topic, "readers")
+    assert read(consumer, 10) == list(range(10))
+    consumer.close()
+
+
+def test_a_paused_broker_loses_its_leaderships() -> None:
+    with LocalCluster(settings={"broker.session.timeout.ms": 1000}) as cluster:
+        topic = cluster.create_topic()
+        leader = cluster.leader_of(topic)
+        cluster.pause(leader)
+        assert cluster.leader_of(topic) != leader
+        Writer(cluster, topic).write(range(10))
+        cluster.resume(leader)
+        cluster.wait_in_sync()
+
+
+def test_a_leader_that_is_not_in_sync_is_not_elected(cluster: LocalCluster) -> None:
+    topic = cluster.create_topic()
+    preferred = cluster.move_leader(topic)
+    cluster.kill(preferred)
+    other = cluster.leader_of(topic)
+    with pytest.raises(ApiError):
+        cluster.move_leader(topic)
+    assert cluster.leader_of(topic) == other
+
+
+def test_one_broker_is_a_cluster() -> None:
+    with LocalCluster(1) as cluster:
+        topic = cluster.create_topic()
+        assert cluster.leader_of(topic) == cluster.controller() == 1
+
+
+def test_nothing_is_left_at_the_end() -> None:
+    threads, interval = threading.active_count(), sys.getswitchinterval()
+    cluster = LocalCluster()
+    for _ in range(2):
+        cluster.start()
+        cluster.kill(2)
+        cluster.close()
+        assert threading.active_count() == threads
+        assert sys.getswitchinterval() == interval
+    with pytest.raises(BrokerNotRunning, match="not started yet, or is closed"):
+        cluster.bootstrap_servers  # noqa: B018
+    cluster.close()
+
+
+def test_what_cannot_be_set_is_refused_before_the_start() -> None:
+    with pytest.raises(SettingError, match="at least one broker, not 0"):
+        LocalCluster(0)
+    with pytest.raises(SettingError, match="listeners cannot be set"):
+        LocalCluster(settings={"listeners": "PLAINTEXT://:9092"})
+    with pytest.raises(SettingError, match="did you mean num"):
+        LocalCluster(settings={"num.partition": 3})
