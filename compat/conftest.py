@@ -2,7 +2,9 @@
 
 A test names what it needs: `client` runs it once for each client, `writer` once for each client whose
 records all others read, `admin` once for each admin client, `tools` with Apache Kafka's own programs.
-`needs(Ability...)` skips clients without that ability. Every test runs on every `--target`.
+`needs(Ability...)` skips clients without that ability. Every test runs on every `--target`. With
+`--brokers 3` Odradek is a cluster in which topics have three replicas, and tests marked `one_broker` are
+skipped.
 """
 
 import itertools
@@ -10,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from peers import BROKERS, DEFAULT_BROKERS, BrokerProcess, KafkaTools
+from peers import BROKERS, DEFAULT_BROKERS, BrokerProcess, KafkaTools, OdradekBroker, OdradekCluster
 from peers.process import HOST
 from peers.waiting import wait_until
 
@@ -41,7 +43,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--target",
         action="append",
         choices=sorted(BROKERS),
-        help="the broker to run on (may be repeated; default: odradek, then kafka)",
+        help="the broker to run on (may be repeated; default: odradek, then kafka; with --brokers 3 odradek)",
+    )
+    parser.addoption(
+        "--brokers",
+        type=int,
+        choices=(1, OdradekCluster.count),
+        default=1,
+        help="how many brokers Odradek runs: 3 are a cluster with three replicas of each topic",
     )
 
 
@@ -49,13 +58,25 @@ def pytest_configure(config: pytest.Config) -> None:
     """Markers of this suite."""
     config.addinivalue_line("markers", "needs(*abilities): leave out clients without these abilities")
     config.addinivalue_line("markers", "needs_api(*names): leave out brokers that do not serve these APIs")
+    config.addinivalue_line("markers", "one_broker(reason): left out with --brokers 3")
     config.addinivalue_line("markers", "kip848: the protocol of consumer groups in which the broker assigns")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With a cluster, skip the tests that have nothing to do with it."""
+    if config.getoption("--brokers") == 1:
+        return
+    for test in items:
+        mark = test.get_closest_marker("one_broker")
+        if mark is not None:
+            test.add_marker(pytest.mark.skip(reason=mark.args[0]))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One run of each test for each broker, and for each client or admin client that it asks for."""
     if "broker" in metafunc.fixturenames:
-        targets = metafunc.config.getoption("--target") or list(DEFAULT_BROKERS)
+        default = DEFAULT_BROKERS if metafunc.config.getoption("--brokers") == 1 else (OdradekBroker.name,)
+        targets = metafunc.config.getoption("--target") or list(default)
         metafunc.parametrize("broker", targets, indirect=True, scope="session")
     needed = _needed(metafunc.definition)
     able = [name for name, client in CLIENTS.items() if needed <= client.abilities]
@@ -75,8 +96,10 @@ def _needed(test: pytest.Item) -> set[Ability]:
 def broker(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrokerProcess]:
-    """A running broker of the target's kind, one for the whole suite."""
+    """A running broker of the target's kind, or a cluster, one for the whole suite."""
     kind = BROKERS[request.param]
+    if kind is OdradekBroker and request.config.getoption("--brokers") > 1:
+        kind = OdradekCluster
     with kind(tmp_path_factory.mktemp(kind.name), BROKER_SETTINGS) as running:
         yield running
 
@@ -127,7 +150,7 @@ def readers(request: pytest.FixtureRequest, all_clients: dict[str, Client]) -> l
 @pytest.fixture
 def admin(request: pytest.FixtureRequest, broker: BrokerProcess) -> Admin:
     """Each admin client in turn."""
-    return ADMINS[request.param](broker.bootstrap)
+    return ADMINS[request.param](broker.bootstrap, len(broker.ports))
 
 
 @pytest.fixture
@@ -155,14 +178,14 @@ def cli(broker: BrokerProcess, capfd: pytest.CaptureFixture[str], monkeypatch: p
 
 @pytest.fixture
 def connection(broker: BrokerProcess) -> Iterator[BrokerConnection]:
-    """A connection for raw requests, only for this test."""
+    """A connection for raw requests, only for this test; `new_topic(led_by=broker.port)` is led there."""
     with BrokerConnection(HOST, broker.port) as opened:
         yield opened
 
 
 @pytest.fixture
 def data_directory(broker: BrokerProcess) -> Path:
-    """Where the broker keeps its partitions."""
+    """Where the broker keeps its partitions; in a cluster, one broker's replicas of all partitions."""
     return broker.data_directory
 
 
@@ -177,14 +200,22 @@ def fresh_name() -> Callable[[], str]:
 
 @pytest.fixture
 def new_topic(broker: BrokerProcess, fresh_name: Callable[[], str]) -> Callable[..., str]:
-    """Make a topic for this test only: `new_topic(partitions=3, retention_ms=1000)`; returns its name."""
+    """Make a topic for this test only: `new_topic(partitions=3, retention_ms=1000)`; returns its name.
 
-    maker = ConfluentAdmin(broker.bootstrap)
+    `led_by` is the port of the broker that leads all partitions; without it the brokers decide.
+    """
 
-    def make(partitions: int = 1, **settings: object) -> str:
+    maker = ConfluentAdmin(broker.bootstrap, len(broker.ports))
+
+    def make(partitions: int = 1, led_by: int | None = None, **settings: object) -> str:
         name = fresh_name()
         named = {key.replace("_", "."): str(value) for key, value in settings.items()}
-        maker.create_topic(name, partitions=partitions, settings=named)
+        if led_by is None:
+            maker.create_topic(name, partitions=partitions, settings=named)
+        else:
+            brokers = maker.cluster().brokers
+            replicas = sorted(brokers, key=lambda one: brokers[one][1] != led_by)
+            maker.create_topic_on(name, [replicas] * partitions, settings=named)
         wait_until(lambda: name in maker.topics(), "the topic is never listed")
         return name
 

@@ -67,11 +67,13 @@ IDS_SINCE = 13
 
 
 @pytest.fixture
-def ready_topic(connection: BrokerConnection, new_topic: Callable[..., str]) -> Callable[..., str]:
+def ready_topic(
+    connection: BrokerConnection, broker: BrokerProcess, new_topic: Callable[..., str]
+) -> Callable[..., str]:
     """Like `new_topic`, but waits until the broker leads the first partition, not only announces it."""
 
     def make(**settings: object) -> str:
-        name = new_topic(**settings)
+        name = new_topic(led_by=broker.port, **settings)
         wait_until(lambda: list_offset(connection, name, -1).error_code == 0, f"nobody leads {name}")
         return name
 

@@ -15,6 +15,8 @@ from compat.assignors import KafkaUniformAssignor
 from odradek.base.execution import Pace, exhaust
 from odradek.coordinator.assignors import ASSIGNORS, Assignment, Subscriber
 
+pytestmark = pytest.mark.one_broker("compares assignors and starts no broker")
+
 HISTORIES = 1_000
 CHANGES = 6
 NAMES = "abcdefghijklmno"

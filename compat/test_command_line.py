@@ -12,7 +12,7 @@ from peers.waiting import WAIT_S_MAX
 from compat.commands import Cli, records, rows, send
 
 
-def test_topics(cli: Cli, fresh_name: Callable[[], str]) -> None:
+def test_topics(cli: Cli, broker: BrokerProcess, fresh_name: Callable[[], str]) -> None:
     name = fresh_name()
     assert cli("topics", "create", name, "--partitions", "2", "--set", "retention.ms=5000") == (
         f"Created topic {name}.\n"
@@ -28,7 +28,7 @@ def test_topics(cli: Cli, fresh_name: Callable[[], str]) -> None:
     ]
     assert "with retention.ms=5000" in cli("topics", "describe", name)
     (listed,) = rows(cli, "topics", "list", "--filter", name)
-    assert (listed["partitions"], listed["replicas"]) == (3, 1)
+    assert (listed["partitions"], listed["replicas"]) == (3, len(broker.ports))
     cli("topics", "delete", name)
     assert f"there is no topic {name}" in cli("topics", "delete", name, code=1)
     assert f"there is no topic {name}" in cli("topics", "describe", name, code=1)

@@ -1,10 +1,11 @@
 """Answers to members of the consumer protocol (KIP-848), to raw requests: codes and epochs."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 from peers import BrokerProcess
+from peers.process import HOST
 from peers.waiting import wait_until
 
 from odradek.base.error_codes import ErrorCode
@@ -18,7 +19,11 @@ from odradek.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.wire.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -81,19 +86,37 @@ Make = Callable[..., RawMember]
 
 
 @pytest.fixture
-def member(
-    connection: BrokerConnection, new_topic: Callable[..., str], fresh_name: Callable[[], str]
-) -> Make:
+def group(fresh_name: Callable[[], str]) -> str:
+    return fresh_name()
+
+
+@pytest.fixture
+def connection(broker: BrokerProcess, group: str) -> Iterator[BrokerConnection]:
+    """A connection to the group's coordinator."""
+    found: list[Coordinator] = []
+
+    def is_found() -> bool:
+        with BrokerConnection(HOST, broker.port) as asked:
+            # The first request makes the coordinators' topic.
+            answer = asked.call(FindCoordinatorRequest(coordinator_keys=[group]), FindCoordinatorResponse, 4)
+        found[:] = answer.coordinators
+        return found[0].error_code == NONE
+
+    wait_until(is_found, f"no coordinator of {group} was ever found")
+    with BrokerConnection(found[0].host, found[0].port) as opened:
+        yield opened
+
+
+@pytest.fixture
+def member(connection: BrokerConnection, group: str, new_topic: Callable[..., str]) -> Make:
     """Members of one group that reads one topic of four partitions."""
-    topic, group = new_topic(partitions=4), fresh_name()
+    topic = new_topic(partitions=4)
 
     def is_known() -> bool:
         connection.send(MetadataRequest([MetadataRequestTopic(name=topic)]), 12)
         return connection.receive(MetadataResponse).topics[0].error_code == NONE
 
     def is_coordinated() -> bool:
-        connection.send(FindCoordinatorRequest(coordinator_keys=[group]), 4)
-        connection.receive(FindCoordinatorResponse)  # which makes the coordinators' topic
         return RawMember(connection, group, topic, "nobody").send(-1) is ErrorCode.GROUP_ID_NOT_FOUND
 
     wait_until(is_known, f"{topic} was never known")

@@ -28,6 +28,12 @@ Hang = Callable[[str], None]
 
 
 @pytest.fixture
+def topic(broker: BrokerProcess, new_topic: Callable[..., str]) -> str:
+    """A topic that the broker leads to which raw requests go."""
+    return new_topic(led_by=broker.port)
+
+
+@pytest.fixture
 def hang(cli: Cli, connection: BrokerConnection) -> Iterator[Hang]:
     """Leaves a transaction in a topic that was never added to any, as brokers before KIP-890 allowed it."""
     cli("configs", "set", "broker", "all", f"{VERIFICATION}=false")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from peers import KafkaTools, ToolFailed
+from peers import BrokerProcess, KafkaTools, ToolFailed
+from peers.waiting import wait_until
 
 from compat.admins.confluent import ConfluentAdmin
 from compat.clients import CLIENTS, CODECS, Client, Record
@@ -18,7 +19,7 @@ def confluent(tools: KafkaTools) -> Client:
 
 
 def test_topics_are_created_listed_described_grown_and_deleted(
-    tools: KafkaTools, fresh_name: Callable[[], str]
+    tools: KafkaTools, broker: BrokerProcess, fresh_name: Callable[[], str]
 ) -> None:
     name = fresh_name()
     named = ("--topic", name)
@@ -29,12 +30,13 @@ def test_topics_are_created_listed_described_grown_and_deleted(
     assert name in tools.on_broker("topics", "--list").splitlines()
     tools.on_broker("topics", "--alter", *named, "--partitions", "3")
     described = tools.on_broker("topics", "--describe", *named)
-    assert re.search(r"PartitionCount: 3\s+ReplicationFactor: 1\s+Configs:.*retention\.ms=5000", described), (
-        described
+    factor = len(broker.ports)
+    summary = rf"PartitionCount: 3\s+ReplicationFactor: {factor}\s+Configs:.*retention\.ms=5000"
+    assert re.search(summary, described), described
+    row = (
+        rf"Partition: \d\s+Leader: (\d+)\s+Replicas: \1(,\d){{{factor - 1}}}\s+Isr: \d(,\d){{{factor - 1}}}\s"
     )
-    assert len(re.findall(r"Partition: \d\s+Leader: (\d+)\s+Replicas: \1\s+Isr: \1", described)) == 3, (
-        described
-    )
+    assert len(re.findall(row, described)) == 3, described
     tools.on_broker("topics", "--delete", *named)
     assert name not in tools.on_broker("topics", "--list").splitlines()
 
@@ -71,7 +73,7 @@ def test_settings_of_a_topic_are_altered_and_described(tools: KafkaTools, topic:
 
 
 def test_settings_of_a_broker_are_altered_and_described(tools: KafkaTools) -> None:
-    (broker,) = ConfluentAdmin(tools.bootstrap).cluster().brokers
+    broker = min(ConfluentAdmin(tools.bootstrap).cluster().brokers)
     entity = ("--entity-type", "brokers", "--entity-name", str(broker))
     tools.on_broker("configs", "--alter", *entity, "--add-config", "log.retention.ms=123456789")
     described = tools.on_broker("configs", "--describe", *entity)
@@ -156,16 +158,17 @@ def test_records_are_deleted_by_the_tool(
 
 
 def test_log_directories_are_described(
-    tools: KafkaTools, confluent: Client, topic: str, data_directory: Path
+    tools: KafkaTools, confluent: Client, topic: str, broker: BrokerProcess
 ) -> None:
     confluent.write(topic, [Record(value=b"v" * 1000)])
     printed = tools.on_broker("log-dirs", "--describe", "--topic-list", topic)
-    (broker,) = json.loads(printed.splitlines()[-1])["brokers"]
-    (directory,) = broker["logDirs"]
-    assert (directory["logDir"], directory["error"]) == (str(data_directory), None)
-    (partition,) = directory["partitions"]
-    assert partition["partition"] == f"{topic}-0"
-    assert partition["size"] == (data_directory / f"{topic}-0" / f"{0:020}.log").stat().st_size
+    told = sorted(json.loads(printed.splitlines()[-1])["brokers"], key=lambda one: int(one["broker"]))
+    for one, data_directory in zip(told, broker.data_directories, strict=True):
+        (directory,) = one["logDirs"]
+        assert (directory["logDir"], directory["error"]) == (str(data_directory), None)
+        (partition,) = directory["partitions"]
+        assert partition["partition"] == f"{topic}-0"
+        assert partition["size"] == (data_directory / f"{topic}-0" / f"{0:020}.log").stat().st_size
 
 
 def test_the_versions_of_every_api_are_told(tools: KafkaTools) -> None:
@@ -183,4 +186,5 @@ def test_producer_performance_writes_every_record(
         topic, record_count=5000, record_bytes=200, properties=[f"acks={acks}"]
     )
     assert "5000 records sent" in report
-    assert confluent.offset_range(topic) == (0, 5000)
+    # With acks=1 they may not be on the other replicas yet.
+    wait_until(lambda: confluent.offset_range(topic) == (0, 5000), "the records never became readable")

@@ -16,6 +16,8 @@ from odradek.wire.apis import APIS, Api, snake_case
 from odradek.wire.schema import Struct, parse
 from odradek.wire.versions import VERSION_LIMIT, Versions
 
+pytestmark = pytest.mark.one_broker("compares tables and starts no broker")
+
 COMMENT = re.compile(r"^\s*//.*$|\s//.*$", re.MULTILINE)
 # Fields that Kafka has renamed since.
 RENAMED = {"GenerationIdOrMemberEpoch": "generationid", "generation_id_or_member_epoch": "generationid"}

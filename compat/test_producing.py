@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from peers import BrokerProcess
 from peers.waiting import wait_until
 
 from compat.clients import Ability, Client, Record
@@ -11,14 +12,14 @@ RECORDS = [Record(key=f"k{number}".encode(), value=f"v{number}".encode()) for nu
 
 
 def wait_until_end(client: Client, topic: str, end: int) -> None:
-    """Only acks=0 needs it: the writer does not learn when its records have arrived."""
+    """Only acks=0 and 1 need it: the writer does not learn when its records are on all replicas."""
     wait_until(lambda: client.offset_range(topic)[1] >= end, "the records never arrived")
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
 def test_records_arrive_with_every_kind_of_acks(client: Client, topic: str, acks: int) -> None:
     client.write(topic, RECORDS, acks=acks)
-    if acks == 0:
+    if acks != -1:
         wait_until_end(client, topic, len(RECORDS))
     assert [record.value for record in client.read(topic, len(RECORDS))] == [
         record.value for record in RECORDS
@@ -83,8 +84,10 @@ def test_writing_to_an_unknown_topic_makes_it(client: Client, fresh_name: Callab
 
 @pytest.mark.parametrize("acks", [1, -1])
 def test_no_more_replicas_are_demanded_than_the_topic_has(
-    client: Client, new_topic: Callable[..., str], acks: int
+    client: Client, broker: BrokerProcess, new_topic: Callable[..., str], acks: int
 ) -> None:
-    topic = new_topic(min_insync_replicas=2)
+    topic = new_topic(min_insync_replicas=len(broker.ports) + 1)
     client.write(topic, RECORDS, acks=acks)
+    if acks != -1:
+        wait_until_end(client, topic, len(RECORDS))
     assert client.offset_range(topic) == (0, len(RECORDS))

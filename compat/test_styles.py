@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tools.wheel_check.environments import Environment, build_wheel
 
+pytestmark = pytest.mark.one_broker("each style starts its broker by the pytest fixture")
+
 STYLES = Path(__file__).parent / "styles"
 
 ENVIRONMENTS = (

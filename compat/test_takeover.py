@@ -14,6 +14,8 @@ from odradek.cli.main import run
 from odradek.client.admin import Admin
 from odradek.client.group_admin import GroupAdmin
 
+pytestmark = pytest.mark.one_broker("starts brokers of its own, one of each kind")
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 # Of the internal topics: fifty take Kafka seconds to make and to recover.
 PARTITION_COUNTS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")

@@ -4,6 +4,7 @@
 from peers.jars import JarsMissing, class_path
 from peers.kafka import Kafka41Broker, KafkaBroker
 from peers.odradek import OdradekBroker
+from peers.odradek_cluster import OdradekCluster
 from peers.process import BrokerFailed, BrokerProcess
 from peers.tools import KafkaTools, ToolFailed
 
@@ -23,6 +24,7 @@ __all__ = [
     "KafkaBroker",
     "KafkaTools",
     "OdradekBroker",
+    "OdradekCluster",
     "ToolFailed",
     "class_path",
 ]

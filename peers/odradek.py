@@ -30,6 +30,9 @@ class OdradekBroker(BrokerProcess):
 
     def command(self) -> list[str]:
         """The console script beside this interpreter."""
+        return self.serve("--port", str(self.port), "--data-dir", str(self.data_directory))
+
+    def serve(self, *arguments: str) -> list[str]:
+        """`odradek serve` with these arguments and the settings."""
         script = Path(sys.executable).with_name("odradek")
-        arguments = ["--port", str(self.port), "--data-dir", str(self.data_directory)]
         return [str(script), "serve", *arguments, "--config", str(self.directory / "server.properties")]

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -44,6 +44,8 @@ class BrokerProcess(ABC):
     """
 
     name: ClassVar[str]
+    standard_input: ClassVar[int] = subprocess.DEVNULL
+    """What the process has as its standard input; the end of a pipe is closed when the process has ended."""
 
     def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
         self.directory = directory
@@ -75,9 +77,19 @@ class BrokerProcess(ABC):
         return f"{HOST}:{self.port}"
 
     @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports of all brokers that it runs, by their ids; only while it runs."""
+        return (self.port,)
+
+    @property
     def data_directory(self) -> Path:
-        """The log directory: one folder per partition inside."""
+        """The log directory of the broker at `port`: one folder per partition inside."""
         return self.directory / "data"
+
+    @property
+    def data_directories(self) -> tuple[Path, ...]:
+        """The log directories of all brokers that it runs, by their ids."""
+        return (self.data_directory,)
 
     @property
     def output_path(self) -> Path:
@@ -99,7 +111,7 @@ class BrokerProcess(ABC):
             started = time.perf_counter()
             self._process = subprocess.Popen(
                 self.command(),
-                stdin=subprocess.DEVNULL,
+                stdin=self.standard_input,
                 stdout=output,
                 stderr=output,
                 cwd=self.directory,
@@ -118,9 +130,7 @@ class BrokerProcess(ABC):
             return 0
         self._process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            code = self._process.wait(STOP_TIMEOUT_S)
-            self._process = None
-            return code
+            return self._wait_for_end(STOP_TIMEOUT_S)
         return self.kill()
 
     def kill(self) -> int:
@@ -128,9 +138,7 @@ class BrokerProcess(ABC):
         if self._process is None:
             return 0
         self._process.kill()
-        code = self._process.wait()
-        self._process = None
-        return code
+        return self._wait_for_end()
 
     def __enter__(self) -> Self:
         self.start()
@@ -152,9 +160,22 @@ class BrokerProcess(ABC):
                 return int(line.split()[1]) * 1024
         raise BrokerFailed(f"{self.name} has ended")
 
-    def _wait_for_answer(self, deadline: float) -> None:
+    def _wait_for_end(self, timeout_s: float | None = None) -> int:
+        """Wait for the end of the process; returns its exit code. Raises subprocess.TimeoutExpired."""
         assert self._process is not None
-        while not answers_api_versions(self.port):
+        code = self._process.wait(timeout_s)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process = None
+        return code
+
+    def _wait_for_answer(self, deadline: float) -> None:
+        self._wait_until(lambda: answers_api_versions(self.port), deadline)
+
+    def _wait_until(self, condition: Callable[[], bool], deadline: float) -> None:
+        """Wait for a sign of the start. Raises BrokerFailed if the process ends, or after the deadline."""
+        assert self._process is not None
+        while not condition():
             if self._process.poll() is not None:
                 raise BrokerFailed(
                     f"{self.name} ended with {self._process.returncode}: {self._last_output()}"

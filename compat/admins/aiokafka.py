@@ -25,12 +25,13 @@ class AiokafkaAdmin(Admin):
         topic: str,
         *,
         partitions: int = 1,
-        replication_factor: int = 1,
+        replication_factor: int | None = None,
         settings: Mapping[str, str] | None = None,
         validate_only: bool = False,
     ) -> None:
         """CreateTopics."""
-        new = NewTopic(topic, partitions, replication_factor, topic_configs=dict(settings or {}))
+        factor = replication_factor or self._replication_factor
+        new = NewTopic(topic, partitions, factor, topic_configs=dict(settings or {}))
         told = self._ask("create_topics", [new], validate_only=validate_only)
         _check(told.topic_errors)
 

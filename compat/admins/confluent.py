@@ -28,8 +28,8 @@ class ConfluentAdmin(Admin):
 
     name: ClassVar[str] = "confluent-kafka"
 
-    def __init__(self, bootstrap: str) -> None:
-        super().__init__(bootstrap)
+    def __init__(self, bootstrap: str, replication_factor: int = 1) -> None:
+        super().__init__(bootstrap, replication_factor)
         self._client = AdminClient({"bootstrap.servers": bootstrap})
 
     def create_topic(
@@ -37,13 +37,21 @@ class ConfluentAdmin(Admin):
         topic: str,
         *,
         partitions: int = 1,
-        replication_factor: int = 1,
+        replication_factor: int | None = None,
         settings: Mapping[str, str] | None = None,
         validate_only: bool = False,
     ) -> None:
         """CreateTopics."""
-        new = NewTopic(topic, partitions, replication_factor, config=dict(settings or {}))
+        factor = replication_factor or self._replication_factor
+        new = NewTopic(topic, partitions, factor, config=dict(settings or {}))
         _only(self._client.create_topics([new], validate_only=validate_only))
+
+    def create_topic_on(
+        self, topic: str, replicas: list[list[int]], *, settings: Mapping[str, str] | None = None
+    ) -> None:
+        """CreateTopics of one topic, with the brokers of each partition."""
+        new = NewTopic(topic, len(replicas), replica_assignment=replicas, config=dict(settings or {}))
+        _only(self._client.create_topics([new]))
 
     def delete_topic(self, topic: str) -> None:
         """DeleteTopics."""

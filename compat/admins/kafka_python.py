@@ -25,14 +25,14 @@ class KafkaPythonAdmin(Admin):
         topic: str,
         *,
         partitions: int = 1,
-        replication_factor: int = 1,
+        replication_factor: int | None = None,
         settings: Mapping[str, str] | None = None,
         validate_only: bool = False,
     ) -> None:
         """CreateTopics."""
         wanted = {
             "num_partitions": partitions,
-            "replication_factor": replication_factor,
+            "replication_factor": replication_factor or self._replication_factor,
             "configs": dict(settings or {}),
         }
         with self._client() as client:

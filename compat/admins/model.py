@@ -56,8 +56,9 @@ class Admin(ABC):
     # Whether settings that AlterConfigs omits return to their default; some clients send the current values.
     replaces_settings: ClassVar[bool] = True
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, replication_factor: int = 1) -> None:
         self.bootstrap = bootstrap
+        self._replication_factor = replication_factor  # of topics for which no other is asked
 
     @abstractmethod
     def create_topic(
@@ -65,7 +66,7 @@ class Admin(ABC):
         topic: str,
         *,
         partitions: int = 1,
-        replication_factor: int = 1,
+        replication_factor: int | None = None,
         settings: Mapping[str, str] | None = None,
         validate_only: bool = False,
     ) -> None:
