@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from peers import BrokerProcess, KafkaTools
-from peers.waiting import WAIT_S_MAX
+from peers.waiting import WAIT_S_MAX, wait_until
 
+from compat.admins.confluent import ConfluentAdmin
 from compat.commands import Cli, send
 
 # The tool prints the numbers of states, for which `log dump` has the names of Kafka's code.
@@ -122,6 +123,12 @@ def test_the_records_of_a_group_are_decoded_as_by_kafka_s_tool(
     )
 
 
+def states_of(cli: Cli, log: Path, transactional_id: str) -> set[str]:
+    """All states that a transactional id has had."""
+    found = [one for one in ours(cli, log) if transactional_id in str(one["key"])]
+    return {one["value"]["transaction_status"] for one in found}
+
+
 def test_the_records_of_a_transaction_are_decoded_as_by_kafka_s_tool(
     cli: Cli, tools: KafkaTools, broker: BrokerProcess, data_directory: Path, topic: str
 ) -> None:
@@ -135,9 +142,10 @@ def test_the_records_of_a_transaction_are_decoded_as_by_kafka_s_tool(
         assert producer.flush(WAIT_S_MAX) == 0
         end(WAIT_S_MAX)
     log = log_of(data_directory, "__transaction_state", name)
+    # The producer is answered before the markers are written, and the end of the transaction after them.
+    wait_until(lambda: "CompleteAbort" in states_of(cli, log, name), "the last transaction never ended")
     assert compare(cli, tools, log, "--transaction-log-decoder") == {"TransactionLog"}
-    states = [one["value"]["transaction_status"] for one in ours(cli, log) if name in str(one["key"])]
-    assert set(states) >= {
+    assert states_of(cli, log, name) >= {
         "Empty",
         "Ongoing",
         "PrepareCommit",
@@ -145,3 +153,17 @@ def test_the_records_of_a_transaction_are_decoded_as_by_kafka_s_tool(
         "PrepareAbort",
         "CompleteAbort",
     }
+
+
+@pytest.mark.parametrize("internal", ["__consumer_offsets", "__transaction_state"])
+def test_every_broker_has_a_replica_of_the_internal_topics(
+    cli: Cli, broker: BrokerProcess, topic: str, internal: str
+) -> None:
+    cli("consume", topic, "--group", f"readers-of-{topic}", "-n", "2")
+    Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic}).init_transactions(WAIT_S_MAX)
+    admin = ConfluentAdmin(broker.bootstrap)
+    brokers = sorted(admin.cluster().brokers)
+    partitions = admin.partitions(internal)
+    assert len(partitions) == 50
+    assert {tuple(sorted(one.replicas)) for one in partitions.values()} == {tuple(brokers)}
+    assert {one.leader for one in partitions.values()} == set(brokers)
