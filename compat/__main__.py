@@ -1,4 +1,7 @@
-"""`./dev compat`: the suite on Odradek and on Apache Kafka (`--target odradek` or `kafka` for one)."""
+"""`./dev compat`: the suite on Odradek and on Apache Kafka (`--target odradek` or `kafka` for one).
+
+`--brokers 3` runs it on a cluster of Odradek alone; an Apache Kafka that is asked for is always one broker.
+"""
 
 import os
 import sys

@@ -70,11 +70,16 @@ IDS_SINCE = 13
 def ready_topic(
     connection: BrokerConnection, broker: BrokerProcess, new_topic: Callable[..., str]
 ) -> Callable[..., str]:
-    """Like `new_topic`, but waits until the broker leads the first partition, not only announces it."""
+    """Like `new_topic`, but waits until the broker leads the first partition, not only announces it.
+
+    In a cluster it may lead the partition a little before it announces it.
+    """
 
     def make(**settings: object) -> str:
         name = new_topic(led_by=broker.port, **settings)
         wait_until(lambda: list_offset(connection, name, -1).error_code == 0, f"nobody leads {name}")
+        asked = MetadataRequestTopic(name=name)
+        wait_until(lambda: describe(connection, asked)[0].error_code == 0, f"nobody announces {name}")
         return name
 
     return make
