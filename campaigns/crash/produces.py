@@ -1,11 +1,11 @@
 """Acknowledged records under kill -9.
 
-Idempotent producers (unmodified librdkafka) write numbered records with acks=all to several partitions. After
-each round the whole log is read back and compared with what was promised:
+Producers (unmodified librdkafka), two idempotent and one plain, write numbered records with acks=all to
+several partitions. After each round the whole log is read back and compared with what was promised:
 
 - every acknowledged record is at the offset that its acknowledgement named, with its content;
 - offsets are dense from 0, so no torn batch is served and nothing is skipped;
-- no record is there twice.
+- no record of an idempotent producer is there twice.
 """
 
 import random
@@ -21,7 +21,9 @@ from odradek.client.admin import Admin
 
 TOPIC = "crash"
 PARTITIONS = 3
-PRODUCERS = 2
+PRODUCERS = 3
+# The remainder of its numbers, modulo PRODUCERS: what it sends again may be there twice.
+PLAIN = 2
 # Of one producer: mostly little, so that reading everything back stays short; sometimes enough for kills
 # to meet large batches half written.
 BYTES_PER_S = (2_000_000, 2_000_000, 2_000_000, 40_000_000)
@@ -60,17 +62,19 @@ def read(message: Message) -> tuple[Place, int]:
 class Writer(threading.Thread):
     """One producer that writes every `PRODUCERS`th number until it is told to stop."""
 
-    def __init__(self, bootstrap: str, first: int, acknowledged: Acknowledged, chance: random.Random) -> None:
+    def __init__(
+        self, bootstrap: str, first: int, acknowledged: Acknowledged, chance: random.Random, bytes_per_s: int
+    ) -> None:
         super().__init__(daemon=True)
         self.number = first
         self._acknowledged = acknowledged
         self._sizes = chance.choices((20, 200, 2_000, 20_000), (40, 40, 15, 5), k=997)
-        self._bytes_per_s = chance.choice(BYTES_PER_S)
+        self._bytes_per_s = bytes_per_s
         self._ending = threading.Event()
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
-                "enable.idempotence": True,
+                "enable.idempotence": first % PRODUCERS != PLAIN,
                 "acks": "all",
                 "linger.ms": chance.choice((0, 1, 5, 50)),
                 "compression.type": chance.choice(("none", "lz4", "zstd")),
@@ -157,7 +161,7 @@ def check(acknowledged: Acknowledged, found: dict[Place, int]) -> None:
         raise Broken(f"{len(lost)} acknowledged records are not where they were promised: {lost[:5]}")
     places: dict[int, Place] = {}
     for place, number in found.items():
-        if number in places:
+        if number in places and number % PRODUCERS != PLAIN:
             raise Broken(f"record {number} is there twice: at {places[number]} and {place}")
         places[number] = place
 
@@ -167,6 +171,9 @@ class Produces(Load):
 
     # Small segments, so that kills meet rolls and recovery meets more than one segment.
     broker_settings: ClassVar[dict[str, str]] = {"log.segment.bytes": str(2 << 20)}
+
+    # Of one producer, as likely as each other.
+    bytes_per_s: ClassVar[tuple[int, ...]] = BYTES_PER_S
 
     def __init__(self, bootstrap: str, chance: random.Random) -> None:
         super().__init__(bootstrap, chance)
@@ -179,7 +186,13 @@ class Produces(Load):
 
     def begin(self) -> None:
         self._writers = [
-            Writer(self._bootstrap, self._following + number, self._acknowledged, self._chance)
+            Writer(
+                self._bootstrap,
+                self._following + number,
+                self._acknowledged,
+                self._chance,
+                self._chance.choice(self.bytes_per_s),
+            )
             for number in range(PRODUCERS)
         ]
         for writer in self._writers:
@@ -188,7 +201,8 @@ class Produces(Load):
     def settle(self) -> None:
         for writer in self._writers:
             writer.finish()
-        self._following = max(writer.number for writer in self._writers)
+        # A multiple of PRODUCERS, so that each kind keeps its numbers.
+        self._following = -(-max(writer.number for writer in self._writers) // PRODUCERS) * PRODUCERS
 
     def check(self) -> None:
         found = read_back(self._bootstrap)
@@ -201,3 +215,9 @@ class Produces(Load):
             "refused": self._acknowledged.refused,
             "in_the_log": self._found,
         }
+
+
+class ReplicatedProduces(Produces):
+    """The same with less data: they write for as long as a cluster takes to get whole."""
+
+    bytes_per_s: ClassVar[tuple[int, ...]] = (100_000, 300_000, 300_000, 2_000_000)

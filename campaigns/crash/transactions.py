@@ -264,20 +264,22 @@ class Transactions(Load):
             time.sleep(0.02)
 
     def _open_transactions(self) -> list[str]:
-        with TransactionAdmin(self._bootstrap) as admin:
-            try:
+        try:
+            with TransactionAdmin(self._bootstrap) as admin:
                 found = admin.list_transactions()
-            except OdradekError as passing:
-                return [str(passing)]
+        except OdradekError as passing:
+            return [str(passing)]
         return [f"{one.transactional_id}: {one.state}" for one in found if one.state not in AT_REST]
 
     def _unstable(self) -> list[str]:
         places = [Place(TARGET_TOPIC, number) for number in range(TARGET_PARTITIONS)]
-        connection = connect_any(parse_bootstrap_servers(self._bootstrap))
-        leaders = fetch_leaders(connection, [TARGET_TOPIC])
-        connection.close()
-        stable = list_offsets(leaders, LATEST, places, "read_committed")
-        ends = list_offsets(leaders, LATEST, places, "read_uncommitted")
+        try:
+            with connect_any(parse_bootstrap_servers(self._bootstrap)) as connection:
+                leaders = fetch_leaders(connection, [TARGET_TOPIC])
+            stable = list_offsets(leaders, LATEST, places, "read_committed")
+            ends = list_offsets(leaders, LATEST, places, "read_uncommitted")
+        except OdradekError as passing:
+            return [str(passing)]  # A leadership moves.
         return [f"{one}: {stable[one]} of {ends[one]}" for one in places if stable[one] != ends[one]]
 
     def check(self) -> None:

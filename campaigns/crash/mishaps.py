@@ -1,0 +1,134 @@
+"""What happens to a cluster in one round of `./dev crash --brokers`, and to which of its processes.
+
+A broker is chosen by what it does: it leads a written partition, decides as the controller, or coordinates.
+That is looked up before the load's moment, so that the mishap follows the moment at once.
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from campaigns.crash.campaign import Broken
+from odradek.base.ids import BrokerId
+from odradek.base.topic_names import INTERNAL_TOPICS
+from odradek.client.configuration import ClientConfig
+from odradek.testing.cluster_process import ClusterProcess
+from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
+
+SESSION_TIMEOUT_MS = 4_000
+METADATA_VERSION = 12
+# How much longer than its session a process stands still.
+STILL_S = (0.5, 3.0)
+# Between the kills of two brokers: sometimes the second one has just become the leader.
+BETWEEN_S = (0.0, 0.0, 0.3, 2.5)
+# How long nobody supervises; sometimes longer than a session.
+UNSUPERVISED_S = (0.0, 1.0, 6.0)
+
+
+class Mishap(Enum):
+    """One of them in each round."""
+
+    KILL_LEADER = "kill -9 of the leader of a written partition"
+    KILL_CONTROLLER = "kill -9 of the controller"
+    KILL_COORDINATOR = "kill -9 of a coordinator"
+    KILL_ANY = "kill -9 of any broker"
+    KILL_TWO = "kill -9 of two brokers, one after the other"
+    STAND_STILL = "SIGSTOP of a leader for longer than its session, SIGCONT"
+    KILL_SUPERVISOR = "kill -9 of the supervisor, and a new start"
+    KILL_UNSUPERVISED = "kill -9 of the supervisor and of a broker, and a new start"
+    TERMINATE = "SIGTERM to a broker"
+    RESTART = "a stop of the cluster and a new start"
+
+
+@dataclass(frozen=True)
+class Aimed:
+    """A mishap, and the brokers that it is for."""
+
+    mishap: Mishap
+    brokers: tuple[BrokerId, ...]
+
+    def __str__(self) -> str:
+        return f"{self.mishap.value} ({', '.join(map(str, self.brokers))})"
+
+    @property
+    def kills(self) -> tuple[BrokerId, ...]:
+        """The brokers whose next start has to verify their logs."""
+        if self.mishap in (Mishap.STAND_STILL, Mishap.TERMINATE, Mishap.RESTART, Mishap.KILL_SUPERVISOR):
+            return ()
+        return self.brokers
+
+
+def drawn(chance: random.Random) -> Iterator[Mishap]:
+    """Each mishap once in an order by chance, and so on."""
+    while True:
+        yield from chance.sample(list(Mishap), len(Mishap))
+
+
+def aim(mishap: Mishap, cluster: ClusterProcess, chance: random.Random) -> Aimed:
+    """Choose the brokers. The cluster must be whole."""
+    seen = metadata_of(cluster.bootstrap_servers)
+    leaders: dict[bool, list[BrokerId]] = {False: [], True: []}
+    for topic in seen.topics:
+        leaders[topic.name in INTERNAL_TOPICS] += [one.leader_id for one in topic.partitions]
+    ids = list(cluster.broker_ids)
+    match mishap:
+        case Mishap.KILL_LEADER | Mishap.STAND_STILL:
+            brokers = [chance.choice(leaders[False])]
+        case Mishap.KILL_CONTROLLER:
+            brokers = [seen.controller_id]
+        case Mishap.KILL_COORDINATOR:
+            brokers = [chance.choice(leaders[True] or ids)]
+        case Mishap.KILL_TWO:
+            brokers = chance.sample(ids, 2)
+        case Mishap.KILL_ANY | Mishap.TERMINATE | Mishap.KILL_UNSUPERVISED:
+            brokers = [chance.choice(ids)]
+        case Mishap.KILL_SUPERVISOR | Mishap.RESTART:
+            brokers = []
+    return Aimed(mishap, tuple(brokers))
+
+
+def carry_out(aimed: Aimed, cluster: ClusterProcess, chance: random.Random) -> None:
+    """Do it; returns when it is over, which is before the cluster is whole. Raises Broken."""
+    pids = [cluster.pid_of(broker_id) for broker_id in aimed.brokers]
+    match aimed.mishap:
+        case Mishap.TERMINATE:
+            os.kill(pids[0], signal.SIGTERM)
+        case Mishap.STAND_STILL:
+            os.kill(pids[0], signal.SIGSTOP)
+            time.sleep(SESSION_TIMEOUT_MS / 1_000 + chance.uniform(*STILL_S))
+            os.kill(pids[0], signal.SIGCONT)
+        case Mishap.KILL_SUPERVISOR | Mishap.KILL_UNSUPERVISED:
+            cluster.kill_supervisor()
+            _kill(pids, chance)
+            time.sleep(chance.choice(UNSUPERVISED_S))
+            cluster.start()
+        case Mishap.RESTART:
+            stop(cluster)
+            cluster.start()
+        case _:
+            _kill(pids, chance)
+
+
+def stop(cluster: ClusterProcess) -> None:
+    """Stop the cluster. Raises Broken if that is not clean."""
+    code = cluster.stop()
+    if code != 0:
+        raise Broken(f"the cluster did not stop cleanly: exit code {code}")
+
+
+def metadata_of(bootstrap: str) -> MetadataResponse:
+    """What the first of these brokers knows of all topics. Raises OdradekError."""
+    with ClientConfig(bootstrap, request_timeout_ms=5_000).connect() as connection:
+        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+        return connection.ask(request, MetadataResponse, METADATA_VERSION)
+
+
+def _kill(pids: Sequence[int], chance: random.Random) -> None:
+    for number, pid in enumerate(pids):
+        if number:
+            time.sleep(chance.choice(BETWEEN_S))
+        os.kill(pid, signal.SIGKILL)

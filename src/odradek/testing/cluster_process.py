@@ -1,0 +1,129 @@
+"""A cluster in separate processes, started with the command that users type: `odradek serve --brokers`.
+
+The brokers outlive a supervisor that is killed, and the next start goes on with them. They stop when the
+process that started them ends, also by a crash: their standard input ends then.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from odradek.base.errors import OdradekError
+from odradek.base.ids import BrokerId
+from odradek.server.process.embedded_store import CLUSTER_FILE
+from odradek.server.supervisor.broker_settings import broker_directory
+from odradek.server.supervisor.processes import find_processes, process_file
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 130.0
+"""A little more than a supervisor takes until it kills what is left."""
+
+_READY = re.compile(r"listening on (.*) \(\d+ brokers?\)")
+
+
+class ClusterProcess:
+    """One supervisor after another over one data directory; all output goes to `log_path`."""
+
+    def __init__(
+        self, data_dir: Path, brokers: int, *, settings: Mapping[str, str] | None = None, log_path: Path
+    ) -> None:
+        self.data_dir = data_dir
+        self.log_path = log_path
+        self.broker_ids = range(1, brokers + 1)
+        # host:port of each broker, in the order of their ids; kept by later starts.
+        self.addresses: list[str] = []
+        self._command = [sys.executable, "-m", "odradek.cli.main", "serve", "--until-eof"]
+        self._command += ["--brokers", str(brokers), "--port", "0", "--data-dir", str(data_dir)]
+        for name, value in (settings or {}).items():
+            self._command += ["--set", f"{name}={value}"]
+        self._supervisor: subprocess.Popen[str] | None = None
+        # Their brokers have the same standard input, so it stays open until the cluster is closed.
+        self._killed: list[subprocess.Popen[str]] = []
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """All brokers' addresses, for clients."""
+        return ",".join(self.addresses)
+
+    @property
+    def has_supervisor(self) -> bool:
+        """Whether a supervisor was started and not ended."""
+        return self._supervisor is not None
+
+    def directory_of(self, broker_id: BrokerId) -> Path:
+        """The log directory of a broker."""
+        return Path(broker_directory(str(self.data_dir), broker_id))
+
+    def pid_of(self, broker_id: BrokerId) -> int:
+        """The process of a broker, which must be running."""
+        document = json.loads(process_file(self._sockets(), broker_id).read_text())
+        return int(document["pid"])
+
+    def start(self) -> None:
+        """Start a supervisor; returns when all brokers serve. Raises OdradekError."""
+        with self.log_path.open("ab") as errors:
+            supervisor = self._supervisor = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+        assert supervisor.stdout is not None
+        for line in supervisor.stdout:
+            if found := _READY.search(line):
+                self.addresses = found.group(1).split(", ")
+                return
+        code = supervisor.wait(START_TIMEOUT_S)
+        self._supervisor = None
+        _close(supervisor)
+        told = self.log_path.read_text()[-2000:]
+        raise OdradekError(f"the cluster did not start (exit code {code}): {told}")
+
+    def stop(self) -> int:
+        """Stop the brokers and the supervisor with SIGTERM; returns the exit code."""
+        supervisor = self._taken()
+        supervisor.send_signal(signal.SIGTERM)
+        try:
+            return supervisor.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            supervisor.kill()
+            return supervisor.wait()
+        finally:
+            _close(supervisor)
+
+    def kill_supervisor(self) -> None:
+        """End the supervisor alone, as a crash would: its brokers go on."""
+        supervisor = self._taken()
+        supervisor.kill()
+        supervisor.wait()
+        self._killed.append(supervisor)
+
+    def close(self) -> None:
+        """Kill whatever still runs."""
+        if self._supervisor is not None:
+            self.kill_supervisor()
+        if (self.data_dir / CLUSTER_FILE).exists():
+            sockets = self._sockets()
+            for found, _ in find_processes(sockets, self.broker_ids).values():
+                os.kill(found.pid, signal.SIGKILL)
+            shutil.rmtree(sockets, ignore_errors=True)
+        for supervisor in self._killed:
+            _close(supervisor)
+        self._killed = []
+
+    def _sockets(self) -> Path:
+        return Path(json.loads((self.data_dir / CLUSTER_FILE).read_text())["sockets"])
+
+    def _taken(self) -> "subprocess.Popen[str]":
+        supervisor, self._supervisor = self._supervisor, None
+        assert supervisor is not None, "no supervisor runs"
+        return supervisor
+
+
+def _close(ended: "subprocess.Popen[str]") -> None:
+    for pipe in (ended.stdin, ended.stdout):
+        if pipe is not None:
+            pipe.close()
