@@ -1,0 +1,36 @@
+"""The check of `./dev crash --during produces` fails at everything that it is there to find."""
+
+import pytest
+from campaigns.crash.campaign import Broken
+from campaigns.crash.produces import PLAIN, Acknowledged, Place, check
+
+# Numbers at their offsets, in one partition.
+WRITTEN: dict[Place, int] = {(0, offset): offset for offset in range(6)}
+IDEMPOTENT = PLAIN + 1
+
+
+def test_what_was_acknowledged_is_there() -> None:
+    check(Acknowledged(numbers=dict(WRITTEN)), WRITTEN)
+
+
+def test_what_was_not_acknowledged_may_be_there() -> None:
+    check(Acknowledged(), WRITTEN)
+
+
+def test_a_plain_producers_record_may_be_there_twice() -> None:
+    check(Acknowledged(numbers=dict(WRITTEN)), {**WRITTEN, (0, 6): PLAIN})
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({place: number for place, number in WRITTEN.items() if number != 3}, "1 acknowledged records"),
+        ({place: number for place, number in WRITTEN.items() if number != PLAIN}, "1 acknowledged records"),
+        ({**WRITTEN, (0, 2): 3, (0, 3): 2}, "2 acknowledged records"),
+        ({**WRITTEN, (0, 6): IDEMPOTENT}, "is there twice"),
+    ],
+    ids=["lost", "lost, of the plain producer", "misplaced", "twice"],
+)
+def test_a_broken_promise_is_found(found: dict[Place, int], words: str) -> None:
+    with pytest.raises(Broken, match=words):
+        check(Acknowledged(numbers=dict(WRITTEN)), found)
