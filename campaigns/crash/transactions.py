@@ -92,6 +92,11 @@ class Worker(threading.Thread):
             self._transformer.close()
 
     @property
+    def hanging(self) -> int:
+        """How many of its producers hang in a call, and were replaced."""
+        return self._transformer.hanging
+
+    @property
     def is_ending(self) -> bool:
         """Whether its EndTxn is on its way."""
         return self._ledger.outcome(self._current) is Outcome.ENDING
@@ -310,6 +315,7 @@ class Transactions(Load):
             "never_ended_by_their_producer": self._ledger.count(Outcome.OPEN),
             "commit_not_answered": self._ledger.count(Outcome.ENDING),
             "visible": self._visible,
+            "producers_that_hang": sum(worker.hanging for worker in self._workers),
             "kills_during_an_end": self._kills_while_ending,
         }
 

@@ -8,6 +8,7 @@ producer it makes a new one with the same transactional id, which has the open t
 import random
 import shutil
 import subprocess
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -36,7 +37,14 @@ POLL_S = 0.2
 # one as the group's coordinator for the offsets of transactions: the call that sends them never returns
 # (librdkafka issues 5511 and 5456).
 KEEPS_ITS_BROKERS = {"metadata.recovery.strategy": "none"}
+# It also forgets one that the others no longer name. Against that helps only another producer, which it gets
+# after this time.
+HANGING_S = CALL_TIMEOUT_S + 2.0
 JAVA_PROGRAM = Path(__file__).with_name("TransformLoop.java")
+
+
+class Hanging(Exception):
+    """A call has not returned for longer than it was allowed to take."""
 
 
 class Manner(Enum):
@@ -55,6 +63,8 @@ class Transformer(ABC):
         """It is connected by its first transaction."""
         self._transactional_id = transactional_id
         self._ledger = ledger
+        # How many producers were replaced because a call did not return.
+        self.hanging = 0
 
     @abstractmethod
     def transform(self, transaction: str, manner: Manner) -> None:
@@ -115,6 +125,9 @@ class ConfluentTransformer(Transformer):
                 _insist(lambda: producer.commit_transaction(CALL_TIMEOUT_S))
                 self._ledger.note(transaction, Outcome.COMMITTED)
                 return
+        except Hanging:
+            self.hanging += 1
+            self._replace_producer()
         except KafkaException as failed:
             if failed.args[0].txn_requires_abort():
                 self._abort(producer, transaction)
@@ -153,7 +166,9 @@ class ConfluentTransformer(Transformer):
             following[partition] = max(following.get(partition, 0), offset + 1)
         offsets = [TopicPartition(SOURCE_TOPIC, *each) for each in following.items()]
         group = self._consumer.consumer_group_metadata()
-        _insist(lambda: producer.send_offsets_to_transaction(offsets, group, CALL_TIMEOUT_S))
+        _insist(
+            lambda: _returning(lambda: producer.send_offsets_to_transaction(offsets, group, CALL_TIMEOUT_S))
+        )
 
     def _abort(self, producer: Producer, transaction: str) -> None:
         try:
@@ -245,6 +260,25 @@ def _place(message: Message) -> tuple[int, int]:
     assert partition is not None, "a record without a partition"
     assert offset is not None, "a record without an offset"
     return partition, offset
+
+
+def _returning(call: Callable[[], None]) -> None:
+    """Call in a thread of its own. Raises what it raises, and Hanging when it does not return."""
+    raised: list[Exception] = []
+
+    def run() -> None:
+        try:
+            call()
+        except Exception as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(HANGING_S)
+    if thread.is_alive():
+        raise Hanging
+    if raised:
+        raise raised[0]
 
 
 def _insist(call: Callable[[], Result]) -> Result:
