@@ -16,7 +16,7 @@ import threading
 import time
 from typing import ClassVar
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from campaigns.crash.campaign import BUSY_OFFSETS_TOPIC, QUICK_RECONNECTS, QUIET, Broken, Load
 from campaigns.crash.commits_check import Committed, Promise, Standing
@@ -30,6 +30,7 @@ PARTITIONS = 4
 COMMITTERS_OF_A_KIND = 2
 PROGRESS_TIMEOUT_S = 30.0
 FETCH_TIMEOUT_S = 30.0
+ASK_AGAIN_S = 0.1
 STANDING_PER_S = 30.0
 STANDING_MAX = 400
 DELETED_SHARE = 0.3
@@ -198,10 +199,17 @@ class Commits(Load):
 
     def _fetch(self, group: str) -> dict[int, Committed | None]:
         wanted = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
-        try:
-            found = self._readers[group].committed(wanted, FETCH_TIMEOUT_S)
-        except KafkaException as error:
-            raise Broken(f"the offsets of group {group} cannot be fetched: {error}") from None
+        deadline = time.monotonic() + FETCH_TIMEOUT_S
+        while True:
+            try:
+                found = self._readers[group].committed(wanted, FETCH_TIMEOUT_S)
+                break
+            except KafkaException as error:
+                # librdkafka looks for the coordinator again, and leaves asking it to its user.
+                has_moved = error.args[0].code() == KafkaError.NOT_COORDINATOR
+                if not has_moved or time.monotonic() > deadline:
+                    raise Broken(f"the offsets of group {group} cannot be fetched: {error}") from None
+                time.sleep(ASK_AGAIN_S)
         for one in found:
             if one.error is not None:
                 raise Broken(f"the offsets of group {group} cannot be fetched: {one.error}")
