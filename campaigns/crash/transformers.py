@@ -40,6 +40,8 @@ KEEPS_ITS_BROKERS = {"metadata.recovery.strategy": "none"}
 # It also forgets one that the others no longer name. Against that helps only another producer, which it gets
 # after this time.
 HANGING_S = CALL_TIMEOUT_S + 2.0
+# librdkafka does not call these retriable; it looks for the coordinator again, and has its user ask again.
+PASSING = ("_TIMED_OUT", "_TRANSPORT", "_WAIT_COORD", "NOT_COORDINATOR")
 JAVA_PROGRAM = Path(__file__).with_name("TransformLoop.java")
 
 
@@ -289,7 +291,7 @@ def _insist(call: Callable[[], Result]) -> Result:
             return call()
         except KafkaException as failed:
             error = failed.args[0]
-            passes = error.retriable() or error.name() in ("_TIMED_OUT", "_TRANSPORT", "_WAIT_COORD")
+            passes = error.retriable() or error.name() in PASSING
             if not passes or error.txn_requires_abort() or error.fatal():
                 raise
             if time.monotonic() > deadline:
