@@ -21,6 +21,8 @@ from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 SESSION_TIMEOUT_MS = 4_000
 METADATA_VERSION = 12
+# How long a broker may take to hand over and stop.
+STOP_TIMEOUT_S = 45.0
 # How much longer than its session a process stands still.
 STILL_S = (0.5, 3.0)
 # Between the kills of two brokers: sometimes the second one has just become the leader.
@@ -97,6 +99,7 @@ def carry_out(aimed: Aimed, cluster: ClusterProcess, chance: random.Random) -> N
     match aimed.mishap:
         case Mishap.TERMINATE:
             os.kill(pids[0], signal.SIGTERM)
+            _await_end(pids[0])
         case Mishap.STAND_STILL:
             os.kill(pids[0], signal.SIGSTOP)
             time.sleep(SESSION_TIMEOUT_MS / 1_000 + chance.uniform(*STILL_S))
@@ -132,3 +135,15 @@ def _kill(pids: Sequence[int], chance: random.Random) -> None:
         if number:
             time.sleep(chance.choice(BETWEEN_S))
         os.kill(pid, signal.SIGKILL)
+
+
+def _await_end(pid: int) -> None:
+    """Until then the cluster is still whole. Raises Broken when the process does not end."""
+    deadline = time.monotonic() + STOP_TIMEOUT_S
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)
+    raise Broken(f"a broker has not stopped within {STOP_TIMEOUT_S} s of SIGTERM")
