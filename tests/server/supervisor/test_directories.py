@@ -1,6 +1,8 @@
 """Which directories are a cluster's, and which are refused with nothing changed."""
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -145,28 +147,35 @@ def test_one_supervisor_at_a_time(tmp_path: Path) -> None:
 # --- the directory of the sockets
 
 
-def test_it_is_private_and_used_again(tmp_path: Path) -> None:
-    made = socket_directory(None, lambda: (str(tmp_path),))
+@pytest.fixture
+def parent() -> Iterator[Path]:
+    """A directory with a path that is short enough for sockets, whatever the tests' own directories are."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        yield Path(directory)
+
+
+def test_it_is_private_and_used_again(parent: Path) -> None:
+    made = socket_directory(None, lambda: (str(parent),))
     assert is_private(made.path)
-    assert Path(made.path).parent == tmp_path
+    assert Path(made.path).parent == parent
     made.close()
     kept = KeptCluster(3, made.path, {})
-    again = socket_directory(kept, lambda: (str(tmp_path),))
+    again = socket_directory(kept, lambda: (str(parent),))
     assert again.path == made.path
     again.remove()
-    assert list(tmp_path.iterdir()) == []
-    another = socket_directory(kept, lambda: (str(tmp_path),))
+    assert list(parent.iterdir()) == []
+    another = socket_directory(kept, lambda: (str(parent),))
     assert another.path != made.path
     another.remove()
 
 
-def test_one_that_others_may_enter_or_that_is_a_link_is_not_used_again(tmp_path: Path) -> None:
-    opened, target, link = (tmp_path / name for name in ("opened", "target", "link"))
+def test_one_that_others_may_enter_or_that_is_a_link_is_not_used_again(parent: Path) -> None:
+    opened, target, link = (parent / name for name in ("opened", "target", "link"))
     opened.mkdir(mode=0o755)
     target.mkdir(mode=0o700)
     link.symlink_to(target)
     for path in (opened, link):
-        made = socket_directory(KeptCluster(3, str(path), {}), lambda: (str(tmp_path),))
+        made = socket_directory(KeptCluster(3, str(path), {}), lambda: (str(parent),))
         assert made.path != str(path)
         made.remove()
 
