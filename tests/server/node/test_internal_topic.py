@@ -79,6 +79,20 @@ def test_every_broker_makes_internal_topics(broker_id: int) -> None:
     assert told[0] == told[1] == told[2]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_brokers_that_make_an_internal_topic_at_once_all_wait_for_it(
+    seed: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(brokers=3, seed=seed)
+    request = FindCoordinatorRequest(key_type=0, coordinator_keys=["k"])
+    asked = [node.send(request) for node in world.nodes.values()]
+    world.settle()
+    found = [one.answer.coordinators[0] for one in asked]
+    assert [one.error_code for one in found] == [0, 0, 0]
+    assert len({one.node_id for one in found}) == 1
+    assert "cannot be made" not in caplog.text
+
+
 def test_internal_topics_wait_until_enough_brokers_live(caplog: pytest.LogCaptureFixture) -> None:
     """R17; with fewer replicas they would stay as they are when the third broker lives again."""
     world = World(brokers=3)

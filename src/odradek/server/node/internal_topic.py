@@ -2,7 +2,7 @@
 
     find("g1")     the topic is there          → the leader of the key's partition
     find("g1")     the topic is not there      → it is made; answered when its partitions have leaders here
-    find("g2")     while it is being made      → waits for the same creation
+    find("g2")     while it is being made      → waits for the same creation, also for that of another broker
     find("g3")     too few brokers live        → COORDINATOR_NOT_AVAILABLE (R17)
 
 It is made with as many replicas as its setting asks for, but not with more than the cluster is meant to have
@@ -33,7 +33,7 @@ from odradek.metadata.controller.requests import (
 )
 from odradek.metadata.image import ClusterImage
 from odradek.server.node.any_controller import ControllerPort
-from odradek.server.node.topic_waits import DelayedCreateTopics
+from odradek.server.node.topic_waits import DelayedCreatePartitions, DelayedCreateTopics
 from odradek.timer import Purgatory
 
 CREATION_TIMEOUT_MS: Final = 5_000
@@ -140,14 +140,21 @@ class InternalTopic:
         self._making.controller.submit(CreateTopics((topic,)), self._decided)
 
     def _decided(self, answer: Answer) -> None:
-        if isinstance(answer, TopicOutcomes) and answer.topics[0].error is ErrorCode.NONE:
-            making, created = self._making, {self.name: answer.topics[0].topic_id}
-            deadline_ms = making.clock.monotonic_ms() + CREATION_TIMEOUT_MS
+        error = answer.topics[0].error if isinstance(answer, TopicOutcomes) else None
+        making = self._making
+        deadline_ms = making.clock.monotonic_ms() + CREATION_TIMEOUT_MS
+        operation: DelayedCreateTopics | DelayedCreatePartitions
+        if isinstance(answer, TopicOutcomes) and error is ErrorCode.NONE:
+            created = {self.name: answer.topics[0].topic_id}
             operation = DelayedCreateTopics(deadline_ms, self._image, created, lambda late: self._answer())
-            making.waits.try_complete_else_watch(operation, [self.name])
+        elif error is ErrorCode.TOPIC_ALREADY_EXISTS:  # another broker has made it at the same time
+            least = {self.name: 1}
+            operation = DelayedCreatePartitions(deadline_ms, self._image, least, lambda late: self._answer())
         else:
             self._log_refusal(answer)
             self._answer()
+            return
+        making.waits.try_complete_else_watch(operation, [self.name])
 
     def _log_refusal(self, answer: Answer) -> None:
         """Log the refusal for operators: clients only learn that there is no coordinator."""
