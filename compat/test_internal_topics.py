@@ -159,7 +159,7 @@ def test_the_records_of_a_transaction_are_decoded_as_by_kafka_s_tool(
 def test_every_broker_has_a_replica_of_the_internal_topics(
     cli: Cli, broker: BrokerProcess, topic: str, internal: str
 ) -> None:
-    cli("consume", topic, "--group", f"readers-of-{topic}", "-n", "2")
+    cli("consume", topic, "--group", f"readers-of-{topic}", "--from-beginning", "-n", "2")
     Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic}).init_transactions(WAIT_S_MAX)
     admin = ConfluentAdmin(broker.bootstrap)
     brokers = sorted(admin.cluster().brokers)
