@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PORTS: Final = ("9092", "8080")
 SERVE: Final = "odradek serve"
+ERRORS: Final = "errors"
+"""The file for what the broker that runs writes to its standard error output."""
+BROKERS_MAX: Final = 3
+"""How many brokers a page starts on ports that follow each other."""
 
 
 def pages() -> dict[str, list[Typed]]:
@@ -34,12 +38,18 @@ def pages() -> dict[str, list[Typed]]:
     return found
 
 
-def free_ports(count: int) -> list[str]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [str(one.getsockname()[1]) for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+def free_ports() -> list[str]:
+    """The ports for PORTS; those behind the first one are free, too, for a cluster's other brokers."""
+    while True:
+        with ExitStack() as held:
+            first, other = (held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in PORTS)
+            port = first.getsockname()[1]
+            try:
+                for following in range(port + 1, port + BROKERS_MAX):
+                    held.enter_context(socket.create_server(("127.0.0.1", following)))
+            except OSError:
+                continue  # another process has it
+            return [str(port), str(other.getsockname()[1])]
 
 
 class Terminal:
@@ -65,17 +75,21 @@ class Terminal:
     def _serve(self, typed: Typed) -> str | None:
         self.end()
         command = typed.command if self.port in typed.command else f"{typed.command} --port {self.port}"
-        self._serving = subprocess.Popen(
-            ["bash", "-c", f"exec {command}"],
-            cwd=self.directory,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        with (self.directory / ERRORS).open("w") as errors_file:
+            self._serving = subprocess.Popen(
+                ["bash", "-c", f"exec {command}"],
+                cwd=self.directory,
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=errors_file,
+                text=True,
+            )
         assert self._serving.stdout is not None
         line = self._serving.stdout.readline()
-        return None if matches(line, typed.expected) else f"{typed.place}: $ {typed.command}\n{line}"
+        if matches(line, typed.expected):
+            return None
+        errors = (self.directory / ERRORS).read_text()
+        return f"{typed.place}: $ {typed.command}\n{line}{errors}"
 
     def end(self) -> None:
         """End the broker, if there is one."""
@@ -101,7 +115,7 @@ PAGES: Final = pages()
 @pytest.mark.parametrize("page", PAGES)
 def test_the_page_says_what_is_printed(page: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "deploy", tmp_path / "deploy")
-    ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+    ports = dict(zip(PORTS, free_ports(), strict=True))
 
     def replaced(text: str) -> str:
         return re.sub(r"\b\d{4}\b", lambda number: ports.get(number[0], number[0]), text)
