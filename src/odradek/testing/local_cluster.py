@@ -178,7 +178,7 @@ class LocalCluster:
     def pause(self, broker_id: BrokerId) -> None:
         """Suspend a broker as SIGSTOP does: connections stay, nothing is answered.
 
-        The others take it for lost when `broker.session.timeout.ms` has passed.
+        When `broker.session.timeout.ms` has passed its session ends, and other brokers lead its partitions.
         """
         self._running_host(broker_id).pause()
         self._paused.add(broker_id)

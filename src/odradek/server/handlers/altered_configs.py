@@ -1,4 +1,4 @@
-"""Shared by AlterConfigs and IncrementalAlterConfigs: the outcomes, and what is logged.
+"""Shared by AlterConfigs and IncrementalAlterConfigs: the way to the controller, outcomes, what is logged.
 
 settings of topic 'flights' altered by 127.0.0.1:51234 ('admin-1'): retention.ms=1000, segment.ms deleted
 """
@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import compress, islice
 from operator import attrgetter, is_
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, listed, stepwise
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, exhaust, listed, stepwise
 from odradek.base.settings.names import broker_setting
 from odradek.metadata.controller.requests import (
+    AlterConfigs,
     Answer,
     ConfigAmendment,
     ConfigOperation,
@@ -22,7 +23,8 @@ from odradek.metadata.controller.requests import (
 )
 from odradek.metadata.resources import ResourceType
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.context import RequestContext, log_fields, named
+from odradek.server.edge.context import RequestContext, Respond, Response, log_fields, named
+from odradek.server.node.core import BrokerCore
 
 Row = TypeVar("Row")
 Change: TypeAlias = ConfigReplacement | ConfigAmendment
@@ -42,6 +44,59 @@ class NamedResource(Protocol):
 
     resource_type: int
     resource_name: str
+
+
+class AlteredResource(NamedResource, Protocol):
+    """A resource, and what of it is altered."""
+
+    @property
+    def configs(self) -> Sequence[object]:
+        """The entries of its settings."""
+
+
+class AlteringRequest(Protocol):
+    """Either request."""
+
+    validate_only: bool
+
+    @property
+    def resources(self) -> Sequence[AlteredResource]:
+        """The resources that it names."""
+
+
+def submit(
+    core: BrokerCore,
+    context: RequestContext,
+    request: AlteringRequest,
+    respond: Respond,
+    *,
+    change: Callable[[int, str, tuple[Any, ...]], Change],
+    entry: Callable[[Any], tuple[Any, ...]],
+    row: Callable[[ErrorCode, str | None, int, str], Row],
+    response: Callable[[list[Row]], Response],
+) -> Steps[None]:
+    """Let the controller decide; each resource has an answer of its own.
+
+    `entry` reads an entry of a resource as `change` wants it; `row` and `response` make the answer.
+    """
+    changes: list[Change] = []
+    pace = Pace()
+    for resource in request.resources:
+        configs = yield from listed(map(entry, resource.configs))
+        changes.append(change(resource.resource_type, resource.resource_name, tuple(configs)))
+        if pace.is_over():
+            yield
+
+    def in_steps(answer: Answer) -> Steps[Response]:
+        if not request.validate_only:
+            yield from log_altered(core.alterations, context, changes, answer)
+        return response((yield from outcomes(answer, request.resources, row)))
+
+    def decided(answer: Answer) -> None:
+        steps = in_steps(answer)
+        respond(steps if len(changes) > ITEMS_PER_STEP else exhaust(steps))
+
+    core.decide(context, AlterConfigs(tuple(changes), request.validate_only, core.asked_of(context)), decided)
 
 
 def outcomes(

@@ -4,11 +4,11 @@ from operator import attrgetter
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, begun, exhaust, listed
-from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigAmendment
-from odradek.server.edge.context import RequestContext, Respond, Response
+from odradek.base.execution import Steps, begun
+from odradek.metadata.controller.requests import ConfigAmendment
+from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
-from odradek.server.handlers.altered_configs import log_altered, outcomes, refusals
+from odradek.server.handlers.altered_configs import refusals, submit
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
@@ -26,32 +26,18 @@ def handle(
     core: BrokerCore, context: RequestContext, request: IncrementalAlterConfigsRequest, respond: Respond
 ) -> Steps[None] | None:
     """Let the controller decide; each resource has an answer of its own."""
-    return begun(_submit(core, context, request, respond))
-
-
-def _submit(
-    core: BrokerCore, context: RequestContext, request: IncrementalAlterConfigsRequest, respond: Respond
-) -> Steps[None]:
-    amendments: list[ConfigAmendment] = []
-    pace = Pace()
-    for resource in request.resources:
-        configs = yield from listed(map(_ENTRY, resource.configs))
-        amendments.append(ConfigAmendment(resource.resource_type, resource.resource_name, tuple(configs)))
-        if pace.is_over():
-            yield
-
-    def in_steps(answer: Answer) -> Steps[Response]:
-        if not request.validate_only:
-            yield from log_altered(core.alterations, context, amendments, answer)
-        rows = yield from outcomes(answer, request.resources, AlterConfigsResourceResponse)
-        return IncrementalAlterConfigsResponse(responses=rows)
-
-    def decided(answer: Answer) -> None:
-        steps = in_steps(answer)
-        respond(steps if len(amendments) > ITEMS_PER_STEP else exhaust(steps))
-
-    asked = AlterConfigs(tuple(amendments), request.validate_only, core.asked_of(context))
-    core.decide(context, asked, decided)
+    return begun(
+        submit(
+            core,
+            context,
+            request,
+            respond,
+            change=ConfigAmendment,
+            entry=_ENTRY,
+            row=AlterConfigsResourceResponse,
+            response=lambda rows: IncrementalAlterConfigsResponse(responses=rows),
+        )
+    )
 
 
 def refuse(
