@@ -30,7 +30,9 @@ the list.
 Keys 4 to 6, by which a controller commands brokers, and 7, 58 and 67 (ControlledShutdown, Envelope and
 AllocateProducerIds), by which brokers ask the controller, are never advertised to clients. Who sends
 LeaderAndIsr 7, StopReplica 4, UpdateMetadata 8, ControlledShutdown 3, Envelope or AllocateProducerIds to a
-clients' listener all the same is answered with CLUSTER_AUTHORIZATION_FAILED. Keys that are missing here
+clients' listener all the same is answered with CLUSTER_AUTHORIZATION_FAILED. So is who sends there
+AddPartitionsToTxn 4 or 5, which only brokers use, or WriteTxnMarkers with a marker that commits
+([decision 0012](decisions/0012-markers-of-clients.md)). Keys that are missing here
 belong to what this broker does not do: KRaft's own quorum, delegation tokens, client telemetry.
 """
 

@@ -65,7 +65,8 @@ def render() -> str:
     """The whole file."""
     rows = [
         f'    Row({one.key}, "{module}", {one.lowest}, {one.highest}, '
-        f"{one.lowest if one.listed_from is None else one.listed_from}),\n"
+        f"{one.lowest if one.listed_from is None else one.listed_from}"
+        f"{', True' if one.by_brokers or APIS[one.key].inter_broker_only else ''}),\n"
         for module, one in declared().items()
     ]
     loaded = "".join(f'    "{name}",\n' for name in load_order())

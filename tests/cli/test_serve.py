@@ -41,6 +41,17 @@ def test_a_port_is_that_of_the_first_listener_for_clients() -> None:
     assert found["listeners"] == "CONTROLLER://:9093,PLAINTEXT://:0,INSIDE://:9094"
 
 
+def test_the_port_is_that_of_the_first_listener_for_clients() -> None:
+    given = (
+        *("--set", "listeners=BROKERS://:9093,PLAINTEXT://:9092"),
+        *("--set", "inter.broker.listener.name=brokers", "--port", "7"),
+    )
+    alone, clustered = "BROKERS://:7,PLAINTEXT://:9092", "BROKERS://:9093,PLAINTEXT://:7"
+    assert properties_of(*given)["listeners"] == alone, "a broker that is alone serves clients on both"
+    assert properties_of(*given, "--brokers", "3")["listeners"] == clustered
+    assert properties_of(*given, "--set", "zookeeper.connect=zk:2181")["listeners"] == clustered
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -248,3 +248,28 @@ def test_a_start_that_is_refused_changes_nothing(serve: Serve, tmp_path: Path) -
     assert found.returncode == 2
     assert found.stderr == "odradek: node.id=7 cannot be given with --brokers 2: the ids are 1 to 2\n"
     assert not data.exists()
+
+
+def test_brokers_replicate_over_a_tcp_listener_of_their_own(cluster: Cluster) -> None:
+    """A broker that is killed comes back on its port; clients are never told of the brokers' listener."""
+    addresses = cluster.start(
+        *("--set", "listeners=BROKERS://127.0.0.1:0,CLIENTS://127.0.0.1:0"),
+        *("--set", "listener.security.protocol.map=BROKERS:PLAINTEXT,CLIENTS:PLAINTEXT"),
+        *("--set", "inter.broker.listener.name=BROKERS"),
+    )
+    create_topic(addresses)
+    writer = Writer(addresses)
+    writer.write(range(300))
+    kept = json.loads((cluster.data / "cluster.json").read_text())
+    assert not list(Path(kept["sockets"]).glob("broker-*.sock")), "they use TCP"
+    ports = {one: int(by_name["BROKERS"]) for one, by_name in kept["ports"].items()}
+    assert not {f"127.0.0.1:{port}" for port in ports.values()} & set(addresses)
+    metadata = AdminClient({"bootstrap.servers": addresses[0], "log_level": 2}).list_topics(timeout=WAIT_S)
+    assert sorted(f"{one.host}:{one.port}" for one in metadata.brokers.values()) == sorted(addresses)
+    for broker_id in IDS:
+        os.kill(cluster.pids()[broker_id], signal.SIGKILL)
+        writer.write(range(300 * broker_id, 300 * (broker_id + 1)))
+        wait_for(cluster, "of cluster", times=3 + broker_id)
+    assert sorted(writer.acknowledged) == list(range(1_200))
+    assert read_all(addresses, 1_200) == list(range(1_200))
+    assert cluster.stop() == 0

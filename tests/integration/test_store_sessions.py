@@ -13,7 +13,13 @@ from typing import TypeVar
 
 import pytest
 
+from odradek.base.errors import OdradekError
+from odradek.metadata import codec, paths
+from odradek.metadata.image import BrokerImage, Endpoint
 from odradek.metadata.store import (
+    Create,
+    Created,
+    Delete,
     Existence,
     Exists,
     GetChildren,
@@ -27,6 +33,7 @@ from odradek.metadata.store import (
 )
 from odradek.server.process.socket_channel import store_socket
 from tests.integration.plain_clients import WAIT_S
+from tests.integration.processes import NewProcess
 from tests.server.process.socket_worlds import SocketWorld
 
 T = TypeVar("T")
@@ -177,3 +184,43 @@ def test_a_second_server_is_refused(store: Watched, tmp_path: Path) -> None:
         assert found.returncode == 1
         assert reason in found.stderr
     assert store.ask(Exists("/nothing")) == Existence(None)
+
+
+WAITS = "broker 1 waits until its former session with the metadata store ends (at most 12000 ms)"
+
+
+def hold_id(store: Watched) -> None:
+    """Register a broker 1, in the session of this process."""
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9092)
+    registration = codec.encode_broker(BrokerImage(1, (endpoint,)), 0)
+    for create in (
+        Create("/brokers"),
+        Create("/brokers/ids"),
+        Create(paths.broker(1), registration, ephemeral=True),
+    ):
+        assert store.ask(create) == Created(create.path)
+
+
+def test_a_broker_waits_for_its_former_session_and_then_starts(
+    store: Watched, new_process: NewProcess
+) -> None:
+    """The session that holds its id goes when this test says so."""
+    hold_id(store)
+    broker = new_process(node_id="1", odradek_cluster_directory=store.world.directory)
+    starting = store.world.loop.run_in_executor(None, broker.start)
+    store.until(lambda: broker.log_path.exists() and WAITS in broker.log_path.read_text())
+    assert not starting.done()
+    store.ask(Delete(paths.broker(1)))
+    store.world.wait(asyncio.wait_for(starting, WAIT_S))
+    assert broker.log_path.read_text().count("session") == 1
+    store.in_background(broker.stop)
+
+
+def test_a_broker_with_the_id_of_another_is_refused(store: Watched, new_process: NewProcess) -> None:
+    """The session that holds its id lives on."""
+    hold_id(store)
+    broker = new_process(
+        node_id="1", odradek_cluster_directory=store.world.directory, broker_session_timeout_ms="1000"
+    )
+    with pytest.raises(OdradekError, match="another broker with the id 1 is running: its session"):
+        store.in_background(broker.start)

@@ -20,6 +20,7 @@ from odradek.metadata.store import (
     Committed,
     Create,
     Delete,
+    Exists,
     Multi,
     Operation,
     Result,
@@ -107,6 +108,24 @@ def test_an_id_is_registered_once(run: Run, session: MemorySession) -> None:
     with pytest.raises(ApiError) as refused:
         run(register_broker(make_broker(1), session.session_id + 1, 5))
     assert refused.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+
+
+def test_an_id_is_free_when_its_session_ends_while_the_registration_looks(
+    store: MemoryStore, session: MemorySession, run: Run
+) -> None:
+    """The other session ended between the attempt to register and the look at who holds the id."""
+    run(found_cluster(SeededChance(1)))
+    other = store.connect()
+    store.engine.apply(other.session_id, Create(paths.broker(1), b"{}", ephemeral=True))
+
+    def apply(operation: Operation) -> Result:
+        if isinstance(operation, Exists) and operation.path == paths.broker(1) and other.session_id:
+            store.expire(other.session_id)
+            other.session_id = 0
+        return store.engine.apply(session.session_id, operation).result
+
+    registered = exhaust(register_broker(make_broker(1), session.session_id, 5), apply)
+    assert run(load_image()).brokers == {1: registered}
 
 
 def test_an_empty_store_is_an_empty_image(run: Run) -> None:

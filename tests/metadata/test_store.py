@@ -8,9 +8,7 @@ import pytest
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.memory import MemoryTable
 from odradek.metadata.store import (
-    MULTI_OPERATIONS_MAX,
     NO_SESSION,
-    NODE_BYTES_MAX,
     READS_MAX,
     Check,
     Checked,
@@ -40,13 +38,18 @@ from odradek.metadata.store import (
     Written,
 )
 from odradek.metadata.tree import TreeEngine
+from tests.server.process.zookeeper_worlds import ZooKeeperEngine, ZooKeeperWorld, server_or_skip
+
+ENGINES = ["memory", "embedded", pytest.param("zookeeper", marks=pytest.mark.slow)]
 
 
-@pytest.fixture(params=["memory", "embedded"])
+@pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreEngine]:
     made: StoreEngine
     if request.param == "memory":
         made = TreeEngine(MemoryTable())
+    elif request.param == "zookeeper":
+        made = ZooKeeperEngine(ZooKeeperWorld(server_or_skip()))
     else:
         made = EmbeddedEngine(tmp_path / "metadata.sqlite")
     yield made
@@ -138,8 +141,9 @@ def test_children_are_listed_sorted_and_alone(engine: StoreEngine, session: int)
 
 
 def test_a_node_has_its_limit(engine: StoreEngine, session: int) -> None:
-    done(engine, session, Create("/a", bytes(NODE_BYTES_MAX)))
-    too_large = bytes(NODE_BYTES_MAX + 1)
+    most = engine.limits.node_bytes_max
+    done(engine, session, Create("/a", bytes(most)))
+    too_large = bytes(most + 1)
     assert engine.apply(session, SetData("/a", too_large)).result == Failed(Fault.TOO_LARGE, "/a")
     assert engine.apply(session, Create("/b", too_large)).result == Failed(Fault.TOO_LARGE, "/b")
 
@@ -231,7 +235,7 @@ def test_an_empty_multi_is_done(engine: StoreEngine, session: int) -> None:
 
 
 def test_a_multi_has_its_limit(engine: StoreEngine, session: int) -> None:
-    too_many = Multi((Check("/", 0),) * (MULTI_OPERATIONS_MAX + 1))
+    too_many = Multi((Check("/", 0),) * (engine.limits.multi_operations_max + 1))
     assert engine.apply(session, too_many).result == Failed(Fault.TOO_LARGE, "/")
 
 

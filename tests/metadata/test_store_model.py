@@ -30,6 +30,7 @@ from odradek.metadata.store import (
     WriteOperation,
 )
 from odradek.metadata.tree import TreeEngine
+from tests.server.process.zookeeper_worlds import ZooKeeperEngine, ZooKeeperWorld, server_or_skip
 
 NAMES = ("a", "b")
 PATHS = [f"/{x}" for x in NAMES] + [f"/{x}/{y}" for x in NAMES for y in NAMES]
@@ -176,7 +177,14 @@ class EmbeddedMachine(StoreMachine):
         self.folder.cleanup()
 
 
+class ZooKeeperMachine(StoreMachine):
+    def make_engine(self) -> StoreEngine:
+        return ZooKeeperEngine(ZooKeeperWorld(server_or_skip()))
+
+
 TestMemory = pytest.mark.slow(MemoryMachine.TestCase)
 TestMemory.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
 TestEmbedded = pytest.mark.slow(EmbeddedMachine.TestCase)
 TestEmbedded.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+TestZooKeeper = pytest.mark.slow(ZooKeeperMachine.TestCase)
+TestZooKeeper.settings = settings(max_examples=8, stateful_step_count=12, deadline=None)

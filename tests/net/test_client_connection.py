@@ -25,6 +25,7 @@ from odradek.wire.messages.describe_cluster import DescribeClusterRequest, Descr
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 VERSION = 1
+SETUP_MS = 500
 
 
 async def read_request(reader: asyncio.StreamReader) -> tuple[int, int, int]:
@@ -41,11 +42,16 @@ def answer(request: tuple[int, int, int], response: Message) -> bytes:
 class Asker:
     """A connection in virtual time."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, *, setup_ms: int | None = None) -> None:
         self.clock = ManualClock()
         self.timer = Timer(self.clock)
         self.connection = ClientConnection(
-            "broker 2", connect, asyncio.get_running_loop(), self.timer, client_id="test"
+            "broker 2",
+            connect,
+            asyncio.get_running_loop(),
+            self.timer,
+            client_id="test",
+            setup_ms=setup_ms,
         )
 
     def send(self, timeout_ms: int = 1_000) -> "asyncio.Future[Outcome]":
@@ -75,7 +81,7 @@ def tcp(port: int) -> Connect:
 
 
 @asynccontextmanager
-async def connected(serve: Serve) -> AsyncIterator[Asker]:
+async def connected(serve: Serve, *, setup_ms: int | None = None) -> AsyncIterator[Asker]:
     """A connection to a broker that does what `serve` does."""
     done: list[asyncio.Task[None]] = []
 
@@ -87,7 +93,7 @@ async def connected(serve: Serve) -> AsyncIterator[Asker]:
         done.append(asyncio.create_task(talk(reader, writer)))
 
     server = await asyncio.start_server(begin, "127.0.0.1", 0)
-    asker = Asker(tcp(server.sockets[0].getsockname()[1]))
+    asker = Asker(tcp(server.sockets[0].getsockname()[1]), setup_ms=setup_ms)
     try:
         yield asker
     finally:
@@ -139,7 +145,7 @@ async def test_a_request_that_times_out_ends_the_connection() -> None:
     async with connected(say_nothing) as asker:
         outcome = asker.send(timeout_ms=500)
         await arrived.wait()
-        asker.advance(499)
+        asker.advance(SETUP_MS - 1)
         assert not outcome.done()
         asker.advance(1)
         failed = error(outcome.result())
@@ -227,3 +233,32 @@ async def test_a_callback_that_fails_costs_no_other_request_its_outcome() -> Non
     asker.connection.close()
     assert isinstance(error(second.result()), NotConnected)
     assert reported == ["DescribeClusterRequest's outcome was not handled: a bug"]
+
+
+@pytest.mark.asyncio
+async def test_a_connection_that_is_not_made_in_time_is_given_up() -> None:
+    async def never(protocol: Callable[[], asyncio.BufferedProtocol]) -> object:
+        return await asyncio.get_running_loop().create_future()
+
+    asker = Asker(never, setup_ms=SETUP_MS)
+    outcome = asker.send(1_000)
+    asker.advance(SETUP_MS - 1)
+    assert asker.connection.is_open
+    asker.advance(1)
+    failed = error(await outcome)
+    assert isinstance(failed, NotConnected), "the broker has got nothing"
+    assert "it was not made within 500 ms" in failed.message
+    assert (asker.connection.is_open, asker.connection.was_connected) == (False, False)
+
+
+@pytest.mark.asyncio
+async def test_a_connection_that_was_made_in_time_is_not_ended_later() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await read_request(reader)
+        writer.write(answer(request, DescribeClusterResponse(cluster_id="ours")))
+        assert not await reader.read()
+
+    async with connected(serve, setup_ms=SETUP_MS) as asker:
+        assert cluster_id(await asker.send()) == "ours"
+        asker.advance(SETUP_MS)
+        assert (asker.connection.is_open, asker.connection.was_connected) == (True, True)

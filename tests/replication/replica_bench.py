@@ -38,6 +38,7 @@ from odradek.replication import (
     params_for_follower,
 )
 from odradek.replication.delayed_fetch import DelayedFetch
+from odradek.replication.fetch_request import ClientMetadata
 from odradek.replication.leadership import Leadership
 from odradek.replication.replication_ports import ReplicatedLog, ReplicationQuota
 from odradek.storage import Log, LogManager, Origin
@@ -147,6 +148,7 @@ class ConsumeParams(TypedDict, total=False):
     isolation: Isolation
     leader_only: bool
     replica_id: int
+    client: ClientMetadata
 
 
 class ConsumeOptions(ConsumeParams, total=False):
@@ -199,9 +201,9 @@ class ReplicaBench:
 
     # --- the cluster
 
-    def revive(self, broker_id: int) -> None:
-        endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9000 + broker_id)
-        self.image.apply(BrokerRegistered(BrokerImage(broker_id, (endpoint,))))
+    def revive(self, broker_id: int, rack: str | None = None, listener: str = "PLAINTEXT") -> None:
+        endpoint = Endpoint(listener, "PLAINTEXT", "127.0.0.1", 9000 + broker_id)
+        self.image.apply(BrokerRegistered(BrokerImage(broker_id, (endpoint,), rack)))
 
     def make_known(self, topic_partition: TopicPartition, state: PartitionImage | None = None) -> None:
         """Let the cluster know a partition, hosted elsewhere unless `state` says otherwise."""

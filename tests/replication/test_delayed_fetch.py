@@ -6,7 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.base.settings import BrokerSettings
+from odradek.base.settings import RACK_AWARE_SELECTOR, BrokerSettings
 from odradek.replication import FetchParams, Isolation, PartitionFetch, params_for_follower
 from tests.replication.replica_bench import BATCH_BYTES, ConsumeOptions, FakeQuota, FetchAnswers, ReplicaBench
 
@@ -275,8 +275,8 @@ def test_case_h_is_off_without_a_replica_selector(bench: ReplicaBench) -> None:
 
 
 def test_case_h_lets_the_high_watermark_travel_without_data() -> None:
-    """F6 H, where `replica.selector.class` is set."""
-    settings = replace(BrokerSettings(), replica_selector_class="RackAwareReplicaSelector")
+    """F6 H, where consumers read from followers."""
+    settings = replace(BrokerSettings(), replica_selector_class=RACK_AWARE_SELECTOR)
     bench = ReplicaBench(settings)
     bench.order(p1, isr=(1, 2, 3))
     bench.produce(p1, acks=1)

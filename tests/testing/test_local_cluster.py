@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -154,6 +155,75 @@ def test_one_broker_is_a_cluster() -> None:
     with LocalCluster(1) as cluster:
         topic = cluster.create_topic()
         assert cluster.leader_of(topic) == cluster.controller() == 1
+
+
+def test_a_test_writes_and_reads_whatever_broker_leads(cluster: LocalCluster) -> None:
+    """What a test writes and reads itself goes to each partition's leader, also after that was killed."""
+    topic = cluster.create_topic(partitions=3)
+    assert {cluster.leader_of(topic, number) for number in range(3)} == {1, 2, 3}
+    written = cluster.produce(topic, *"abcdef")
+    assert [(one.partition, one.offset) for one in written] == [(p, o) for p in range(3) for o in range(2)]
+    cluster.kill(cluster.leader_of(topic, 2))
+    (last,) = cluster.produce(topic, "g", partition=2)
+    assert (last.offset, cluster.records(topic, partition=2)[-1].text) == (2, "g")
+    assert len(cluster.wait_for(topic, 7)) == 7
+    assert cluster.topics() == [topic]
+    cluster.delete_topic(topic)
+    with pytest.raises(ApiError, match=f"there is no topic {topic}"):
+        cluster.records(topic)
+
+
+def test_a_group_is_waited_for_whatever_broker_coordinates_it(cluster: LocalCluster) -> None:
+    topic = cluster.create_topic(partitions=3)
+    cluster.produce(topic, *"012345")
+    consumer = member(cluster, topic, "readers")
+    with ThreadPoolExecutor(1) as threads:
+        joined = threads.submit(read, consumer, 6)
+        assert len(cluster.wait_group_at_rest("readers", members=1).members) == 1
+        joined.result()
+    with pytest.raises(WaitTimeout, match="group readers is behind"):
+        cluster.wait_lag_zero("readers", topic, timeout=0.1)
+    consumer.commit(asynchronous=False)
+    cluster.kill(cluster.coordinator_of("readers"))
+    assert len(cluster.wait_lag_zero("readers", topic)) == 3
+    consumer.close()
+
+
+def test_one_broker_has_faults(cluster: LocalCluster) -> None:
+    topic = cluster.create_topic()
+    leader = cluster.leader_of(topic)
+    with cluster.faults(leader).error("Produce", "NOT_LEADER_OR_FOLLOWER", times=2) as fault:
+        Writer(cluster, topic).write(range(1))
+        assert fault.hits == 2
+    cluster.faults(leader).refuse_connections()
+    cluster.restore()
+    assert cluster.faults(leader).rules() == []
+    cluster.faults(leader).full_disk()
+    Writer(cluster, topic).write(range(1, 2))  # at the next leader: the full disk ends this one
+    assert cluster.leader_of(topic) != leader
+    cluster.restore()
+    cluster.wait_in_sync(topic)
+    assert [one.text for one in cluster.records(topic)] == ["0", "1"]
+    with pytest.raises(BrokerNotRunning, match="there is no broker 7"):
+        cluster.faults(7)
+
+
+def test_records_are_written_while_the_store_is_away(cluster: LocalCluster) -> None:
+    """Design 5: nothing is decided meanwhile, and nothing is lost."""
+    topic = cluster.create_topic()
+    writer = Writer(cluster, topic)
+    writer.write(range(1))  # its producer id comes from the store
+    cluster.pause_store()
+    cluster.pause_store()  # once is enough
+    writer.write(range(1, 10))
+    assert len(cluster.records(topic)) == 10
+    cluster.resume_store()
+    cluster.wait_in_sync(topic)
+    cluster.create_topic("later")
+    cluster.pause_store()
+    cluster.restore()
+    cluster.create_topic("latest")
+    cluster.pause_store()  # the end of the cluster does not wait for it
 
 
 def test_nothing_is_left_at_the_end() -> None:

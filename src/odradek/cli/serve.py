@@ -54,27 +54,32 @@ def collect_properties(options: Options) -> dict[str, str]:
         properties.pop("log.dir", None)
         properties["log.dirs"] = str(options.data_dir)
     if options.port is not None:
-        properties["listeners"] = _with_port(properties, options.port)
+        properties["listeners"] = _with_port(properties, options.port, in_cluster=options.brokers is not None)
     if options.admin_port is not None:
         properties["odradek.admin.port"] = str(options.admin_port)
     return properties
 
 
-def _with_port(properties: Mapping[str, str], port: int) -> str:
+def _with_port(properties: Mapping[str, str], port: int, *, in_cluster: bool) -> str:
     """Returns the listeners with the first client listener's port replaced; without any, one on loopback."""
+    # Else a broker that is alone, whose clients use this listener too.
+    has_peers = in_cluster or any(properties.get(name) for name in _STORES_OF_CLUSTERS)
     listeners = [given.strip() for given in properties.get("listeners", "").split(",") if given.strip()]
     if not listeners:
         return f"PLAINTEXT://127.0.0.1:{port}"
-    controllers = {
+    not_for_clients = {
         name.strip().upper() for name in properties.get("controller.listener.names", "").split(",")
     }
+    if has_peers:
+        not_for_clients.add(properties.get("inter.broker.listener.name", "").strip().upper())
     for position, listener in enumerate(listeners):
-        if listener.partition("://")[0].upper() not in controllers:
+        if listener.partition("://")[0].upper() not in not_for_clients:
             listeners[position] = f"{listener.rpartition(':')[0]}:{port}"
             break
     return ",".join(listeners)
 
 
+_STORES_OF_CLUSTERS = ("odradek.cluster.directory", "zookeeper.connect")
 PORT_MAX = 65535
 BROKERS_MAX = 64
 

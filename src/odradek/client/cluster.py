@@ -108,7 +108,7 @@ def list_offsets(
 def list_offsets_of_leader(
     connection: BrokerConnection, timestamp: int, partitions: Sequence[TopicPartition], isolation: str
 ) -> Offsets:
-    """`list_offsets` of partitions that this one broker leads; raises OdradekError when it refuses."""
+    """`list_offsets` of partitions that this one broker leads; raises ApiError when it refuses."""
     by_topic: dict[str, list[ListOffsetsPartition]] = defaultdict(list)
     for topic, number in partitions:
         by_topic[topic].append(ListOffsetsPartition(partition_index=number, timestamp=timestamp))
@@ -123,6 +123,7 @@ def list_offsets_of_leader(
         for answer in one.partitions:
             key = TopicPartition(one.name, answer.partition_index)
             if answer.error_code != ErrorCode.NONE:
-                raise OdradekError(f"no offsets of {key}: {known_code(answer.error_code).name}")
+                code = known_code(answer.error_code)
+                raise ApiError(code, f"no offsets of {key}: {code.name}")
             found[key] = answer.offset
     return found

@@ -287,6 +287,11 @@ class ClusterImage:
         broker = self.brokers.get(broker_id)
         return NO_BROKER_EPOCH if broker is None else broker.epoch
 
+    def rack_on(self, broker_id: BrokerId, listener: str) -> str | None:
+        """The rack of a live broker that has this listener; None for any other, or one without a rack."""
+        broker = self.brokers.get(broker_id)
+        return None if broker is None or broker.endpoint(listener) is None else broker.rack
+
     def offline_replicas(self, partition: PartitionImage) -> list[BrokerId]:
         """The replicas of a partition whose brokers are not live, in the order of assignment."""
         return [replica for replica in partition.replicas if replica not in self.brokers]

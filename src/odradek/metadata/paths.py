@@ -9,7 +9,7 @@ The layout is Kafka's, so that its tools can read a cluster's ZooKeeper; nodes o
 
 from urllib.parse import quote, unquote
 
-from odradek.base.ids import BrokerId
+from odradek.base.ids import BrokerId, TopicPartition
 
 BROKERS = "/brokers"
 BROKER_IDS = "/brokers/ids"
@@ -56,6 +56,8 @@ ISR_CHANGE_PREFIX = "/isr_change_notification/isr_change_"
 LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"
 
 _DEFAULT_ENTITY = "<default>"
+_STATE_PARTS = 7
+"""Of the path of a partition's state, with the empty one before the first slash."""
 
 
 def broker(broker_id: BrokerId) -> str:
@@ -81,6 +83,14 @@ def partition(name: str, number: int) -> str:
 def partition_state(name: str, number: int) -> str:
     """A partition's leader, epochs and ISR."""
     return f"{TOPICS}/{name}/partitions/{number}/state"
+
+
+def partition_of_state(path: str) -> TopicPartition | None:
+    """The inverse of `partition_state`; None for any other path."""
+    parts = path.split("/")
+    if len(parts) != _STATE_PARTS or parts[4] != "partitions" or parts[6] != "state":
+        return None
+    return TopicPartition(parts[3], int(parts[5])) if path.startswith(f"{TOPICS}/") else None
 
 
 def topic_config(name: str) -> str:

@@ -60,6 +60,8 @@ T = TypeVar("T")
 
 _DOCUMENTS_PER_STEP: Final = 4
 """How many topics are decoded in one step; one with a hundred partitions takes a twelfth of a millisecond."""
+REGISTRATION_ATTEMPTS_MAX: Final = 10
+"""How often a registration finds a node that is gone when it looks at it."""
 _PARTITIONS_PER_GROUP: Final = 1_000
 """How many partitions are read together; what was gathered for them is freed in one step."""
 
@@ -104,28 +106,42 @@ def document_in(path: str, found: ReadResult | None, decode: Callable[[bytes], T
         raise codec.MalformedNode(f"{path}: {malformed}") from None
 
 
+class IdInUse(ApiError):
+    """The registration of another session stands: DUPLICATE_BROKER_REGISTRATION."""
+
+    def __init__(self, broker_id: BrokerId, epoch: int) -> None:
+        super().__init__(
+            ErrorCode.DUPLICATE_BROKER_REGISTRATION, f"a broker with the id {broker_id} is registered"
+        )
+        self.epoch = epoch
+        """The epoch of that registration."""
+
+
 def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> StoreSteps[BrokerImage]:
     """Announce a broker for as long as its session lives; returns it with its epoch.
 
-    A node that this session created already, with its answer lost, counts as registered. Raises
-    ApiError(DUPLICATE_BROKER_REGISTRATION) when a live broker has that id.
+    A node that this session created already, with its answer lost, counts as registered. Raises IdInUse while
+    the node of another session stands: that of the broker's former life, or of another broker with the same
+    id. A watch on the node tells when it goes.
     """
     path = paths.broker(broker.broker_id)
-    result = yield Create(path, data := codec.encode_broker(broker, timestamp_ms), ephemeral=True)
-    if isinstance(result, Failed) and result.fault not in (Fault.NODE_EXISTS, Fault.CONNECTION_LOSS):
-        raise StoreRefused(result)
-    existence = yield Exists(path)
-    if isinstance(existence, Failed):
-        raise StoreRefused(existence)
-    assert isinstance(existence, Existence), existence
-    if existence.stat is None:
-        raise StoreRefused(Failed(Fault.CONNECTION_LOSS, path))
-    if existence.stat.owner != session:
-        raise ApiError(
-            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
-            f"a broker with the id {broker.broker_id} is running already, or stopped a moment ago",
-        )
-    return codec.decode_broker(broker.broker_id, data, existence.stat.created_at)
+    data = codec.encode_broker(broker, timestamp_ms)
+    for _ in range(REGISTRATION_ATTEMPTS_MAX):
+        result = yield Create(path, data, ephemeral=True)
+        if isinstance(result, Failed) and result.fault not in (Fault.NODE_EXISTS, Fault.CONNECTION_LOSS):
+            raise StoreRefused(result)
+        existence = yield Exists(path, watch=isinstance(result, Failed))
+        if isinstance(existence, Failed):
+            raise StoreRefused(existence)
+        assert isinstance(existence, Existence), existence
+        if existence.stat is None:
+            if isinstance(result, Failed) and result.fault is Fault.NODE_EXISTS:
+                continue  # the other session ended in between
+            raise StoreRefused(Failed(Fault.CONNECTION_LOSS, path))
+        if existence.stat.owner != session:
+            raise IdInUse(broker.broker_id, existence.stat.created_at)
+        return codec.decode_broker(broker.broker_id, data, existence.stat.created_at)
+    raise StoreRefused(Failed(Fault.NODE_EXISTS, path))
 
 
 def load_image() -> StoreSteps[ClusterImage]:
@@ -196,10 +212,10 @@ def _broker_in(broker_id: BrokerId, result: ReadResult) -> BrokerImage | None:
 
 
 def load_states(
-    assigned: Mapping[TopicPartition, PartitionImage],
+    assigned: Mapping[TopicPartition, PartitionImage], *, watch: bool = False
 ) -> StoreSteps[dict[TopicPartition, PartitionImage]]:
     """Partitions with the states that the store has now; one without a state there has version -1."""
-    found = yield from read_many(GetData(paths.partition_state(*named)) for named in assigned)
+    found = yield from read_many(GetData(paths.partition_state(*named), watch=watch) for named in assigned)
     states: dict[TopicPartition, PartitionImage] = {}
 
     def keep(entry: tuple[tuple[TopicPartition, PartitionImage], ReadResult]) -> None:

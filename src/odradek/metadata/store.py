@@ -60,6 +60,7 @@ class Fault(Enum):
     CONNECTION_LOSS = "no answer came: done or not done"
     STORE_FAILED = "the store's disk failed"
     UNREACHABLE = "no session with the metadata store"
+    NOT_ALLOWED = "an ACL of the store does not allow it"
 
 
 class NodeStat(NamedTuple):

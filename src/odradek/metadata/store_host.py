@@ -98,6 +98,8 @@ class HostedSession:
         self._last_call_id = -1
         # Takes the events; None before `open` and after `close`: nothing is reported then.
         self._on_event: OnStoreEvent | None = None
+        # Whether attempts to open a session have failed since the last one that was opened.
+        self._has_failed = False
 
     @property
     def limits(self) -> StoreLimits:
@@ -114,10 +116,15 @@ class HostedSession:
                 return
             self.session_id = session_id
             self._host.opened(self, session_id)
+            if self._has_failed:
+                _log.warning("there is a session with the metadata store again")
+                self._has_failed = False
             self._report(SessionOpened(session_id))
 
         def failed(error: Exception) -> None:
-            _log.error("no session with the metadata store: %s", error)
+            if not self._has_failed:  # its holder tries again each second
+                _log.error("no session with the metadata store: %s", error)
+            self._has_failed = True
             self._report(SessionEnded())
 
         self._host.lane.submit(lambda: self._host.engine.open_session(self._lease), opened, failed)

@@ -9,6 +9,7 @@ which version, and whether to retry.
     send(B, ...)              written at once
     bytes arrive              A's callback is called with the answer, in an event of its own
     B's deadline              B's callback gets the failure, and the connection is closed; so do all that wait
+    `setup_ms` have passed    if it is not connected yet, it is closed: all that wait get their failures
 
 Invariant: each request's callback is called once, never from within `send`. If the connection was never made,
 each failure is `NotConnected`: the broker has got nothing of the request.
@@ -16,6 +17,7 @@ each failure is `NotConnected`: the broker has got nothing of the request.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 from odradek.base.buffers import Buffer
@@ -36,6 +38,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         "_deadline",
         "_loop",
         "_pipeline",
+        "_setup",
         "_timer",
         "_transport",
         "_unsent",
@@ -51,8 +54,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         timer: Timer,
         *,
         client_id: str,
+        setup_ms: int | None = None,
     ) -> None:
-        """Begin to connect. `address` names the broker in messages; deadlines are tasks of `timer`."""
+        """Begin to connect. `address` names the broker in messages; deadlines are tasks of `timer`.
+
+        `setup_ms` is how long connecting may take; None: as long as the first deadline of a request allows.
+        """
         self._loop = loop
         self._timer = timer
         self._pipeline = RequestPipeline(address, timer.clock, client_id=client_id)
@@ -67,12 +74,23 @@ class ClientConnection(asyncio.BufferedProtocol):
         # The task for the pipeline's next deadline. It may come too early, since an answer does not cancel
         # it, and is None only while nothing is in flight.
         self._deadline: TimedCall | None = None
+        # The task that ends it if it is not made in time; None before and afterwards, or without a limit.
+        self._setup: TimedCall | None = None
+        if setup_ms is not None:
+            end = partial(self._end, f"it was not made within {setup_ms} ms")
+            self._setup = TimedCall(timer.clock.monotonic_ms() + setup_ms, end)
+            timer.add(self._setup)
         self._connecting = loop.create_task(self._connect(connect))
 
     @property
     def is_open(self) -> bool:
         """Whether requests can be sent: it is being made, or was made and has not ended."""
         return self._pipeline.is_open
+
+    @property
+    def was_connected(self) -> bool:
+        """Whether it was made, so that the broker may have got what was sent."""
+        return self._was_connected
 
     @property
     def in_flight(self) -> int:
@@ -113,6 +131,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.abort()
             return
         self._was_connected = True
+        self._end_setup()
         unsent, self._unsent = self._unsent, []
         if unsent:
             self._transport.writelines(unsent)
@@ -168,8 +187,14 @@ class ClientConnection(asyncio.BufferedProtocol):
         error = failure.error
         return Failure(failure.request, NotConnected(error.message, error.code))
 
+    def _end_setup(self) -> None:
+        if self._setup is not None:
+            self._setup.cancel()
+            self._setup = None
+
     def _let_go(self) -> None:
         self._unsent.clear()
+        self._end_setup()
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

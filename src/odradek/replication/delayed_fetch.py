@@ -12,7 +12,7 @@ completes by the *sum* of bytes over its partitions (S2, S3), unlike a produce. 
        a fetch offset above the log's end            at once: truncated
        the fetcher's last epoch diverged (F9)        at once
     G  the sum of bytes over all partitions ≥ min    now
-    H  a follower that does not have this HW yet     at once, where `replica.selector.class` is set
+    H  a follower that does not have this HW yet     at once, where followers serve consumers (R13)
 
 A consumer fetches p1 at 0 and p2 at 4, min bytes 100:
 

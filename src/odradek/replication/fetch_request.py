@@ -38,6 +38,8 @@ class ClientMetadata:
 
     rack_id: str = ""
     client_id: str = ""
+    listener: str = ""
+    """The listener that it is connected to: a replica must have an address on it, too."""
 
 
 @dataclass(slots=True)

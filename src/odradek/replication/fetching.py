@@ -28,6 +28,7 @@ from odradek.replication.partition import Partition
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.readable import Readable
 from odradek.replication.reading import Reader
+from odradek.replication.replica_selection import RackAwareSelection
 from odradek.replication.wide_fetch import WideFetch
 from odradek.storage.positions import LogPosition
 
@@ -60,18 +61,19 @@ class Fetching:
         on_storage_failure: Callable[[Partition, StorageFailure], None],
         run_steps: RunSteps,
         *,
-        sends_high_watermarks: bool,
+        selection: RackAwareSelection | None,
     ) -> None:
+        """`selection` sends consumers to followers, which then must learn of each rise of HW (F6, case H)."""
         self._hosted = hosted
         self._purgatories = purgatories
         self._isr_maintenance = isr_maintenance
         self._meters = meters
         self._clock = clock
-        self.reader = Reader(hosted, on_storage_failure)
-        self.readable = Readable(hosted, sends_high_watermarks=sends_high_watermarks)
-        self._run_steps = run_steps
-        self._sends_high_watermarks = sends_high_watermarks
+        self.reader = Reader(hosted, on_storage_failure, selection)
+        self._sends_high_watermarks = selection is not None
         """F6, case H."""
+        self.readable = Readable(hosted, sends_high_watermarks=self._sends_high_watermarks)
+        self._run_steps = run_steps
 
     def fetch(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]

@@ -21,12 +21,13 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
 from odradek.base.execution import ITEMS_PER_STEP, Steps
-from odradek.base.ids import NO_EPOCH, NO_TOPIC_ID
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_TOPIC_ID
 from odradek.base.stored_bytes import StoredBytes
 from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, FetchParams, Isolation, PartitionFetch
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.partition import Partition
+from odradek.replication.replica_selection import RackAwareSelection
 from odradek.replication.replication_ports import ReplicatedLog
 from odradek.storage import EpochEnd
 from odradek.storage.positions import UNKNOWN_EPOCH_END
@@ -38,12 +39,17 @@ HELD_BYTES_MAX: Final = 1024 * 1024
 class Reader:
     """Reads for fetches. `on_storage_failure` takes the log's directory offline."""
 
-    __slots__ = ("_hosted", "_on_storage_failure")
+    __slots__ = ("_hosted", "_on_storage_failure", "_selection")
 
     def __init__(
-        self, hosted: HostedPartitions, on_storage_failure: Callable[[Partition, StorageFailure], None]
+        self,
+        hosted: HostedPartitions,
+        on_storage_failure: Callable[[Partition, StorageFailure], None],
+        selection: RackAwareSelection | None = None,
     ) -> None:
+        """Without `selection` no consumer is sent to another replica (R13)."""
         self._hosted = hosted
+        self._selection = selection
         self._on_storage_failure = on_storage_failure
 
     def read(self, params: FetchParams, fetches: Sequence[PartitionFetch]) -> list[FetchOutcome]:
@@ -99,6 +105,11 @@ class Reader:
             outcome = FetchOutcome(
                 ErrorCode.NONE, log.high_watermark.offset, log.last_stable.offset, log.log_start_offset
             )
+            if self._selection is not None and params.client is not None and not params.is_from_follower:
+                preferred = self._selection.preferred_read_replica(found, fetch.fetch_offset, params.client)
+                if preferred != NO_BROKER:  # as in Kafka, it gets no records here
+                    outcome.preferred_read_replica = preferred
+                    return outcome
             if fetch.last_fetched_epoch != NO_EPOCH:
                 diverged = diverging_epoch(log, fetch)
                 if diverged == UNKNOWN_EPOCH_END:

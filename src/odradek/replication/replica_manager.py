@@ -21,7 +21,7 @@ from odradek.base.errors import OdradekError, StorageFailure, code_of
 from odradek.base.execution import Defer, Later, RunSteps, Steps, stepwise
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
 from odradek.base.ordering import in_order
-from odradek.base.settings import BrokerSettings
+from odradek.base.settings import RACK_AWARE_SELECTOR, BrokerSettings
 from odradek.metadata.messages import LeaderAndIsr, StopReplica
 from odradek.records.work import RecordSteps
 from odradek.replication.append import ACKS, Appender, Batches
@@ -48,6 +48,7 @@ from odradek.replication.partition import Partition
 from odradek.replication.produce_status import ProduceStatus, close_decided
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.record_deletion import RecordDeletion
+from odradek.replication.replica_selection import RackAwareSelection
 from odradek.replication.replication_ports import ClusterView, Effects, Logs
 from odradek.replication.role_changes import RoleChanger, RoleChanges
 from odradek.replication.session_fetching import SessionFetching
@@ -106,7 +107,9 @@ class ReplicaManager:
             clock,
             self._on_storage_failure,
             run_steps,
-            sends_high_watermarks=settings.replica_selector_class is not None,
+            selection=RackAwareSelection(broker_id, cluster)
+            if settings.replica_selector_class == RACK_AWARE_SELECTOR
+            else None,
         )
         self._session_fetching = SessionFetching(
             self._fetching, self._hosted, self.purgatories, self.meters, clock, run_steps

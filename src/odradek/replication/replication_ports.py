@@ -171,6 +171,9 @@ class ClusterView(Protocol):
     def broker_epoch(self, broker_id: BrokerId) -> int:
         """The epoch of the broker's registration (R16); -1 while it is not registered."""
 
+    def rack_on(self, broker_id: BrokerId, listener: str) -> str | None:
+        """The rack of a live broker that has this listener; None for any other, or one without a rack."""
+
 
 class Effects(Protocol):
     """The effects that the replica manager requests; none of them may call back before it returns."""

@@ -14,15 +14,15 @@ import shutil
 import tempfile
 import uuid
 import weakref
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakSet
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
+from odradek.testing.client_verbs import ClientVerbs
 from odradek.testing.faults import Faults
 from odradek.testing.host import SUBJECTS, BrokerNotRunning, Host
 from odradek.testing.machine_clock import MachineClock
@@ -32,19 +32,9 @@ from odradek.testing.tracebacks import ends_at_caller
 from odradek.testing.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:  # imported when a test first needs them: a broker starts sooner
-    from odradek.client.admin import Admin
-    from odradek.client.group_admin import Lag
-    from odradek.client.group_description import GroupDescription
     from odradek.testing.asynchronous import AsyncVerbs
     from odradek.testing.broker_process import BrokerProcess
-    from odradek.testing.group_waits import GroupWaits
     from odradek.testing.process_host import ProcessHost
-    from odradek.testing.topic_access import TopicAccess
-    from odradek.testing.topic_records import Content, TestRecord
-
-Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
-WAIT_S: Final = 30.0
-"""Default timeout, in seconds, of the methods that wait for the application; enough for a busy machine."""
 
 TEST_SETTINGS: Final[Mapping[str, SettingValue]] = {
     "group.initial.rebalance.delay.ms": 0,
@@ -62,7 +52,7 @@ WITH_LOGS: Final[WeakSet[Broker]] = WeakSet()
 """Brokers that run in separate processes; the report of a failed test shows their logs."""
 
 
-class Broker:
+class Broker(ClientVerbs):
     """One broker: a `with` block starts it and removes it at the end; or call `start` and `close`.
 
     Invariant: the port and the data stay the same from the first `start` to `close`.
@@ -241,12 +231,6 @@ class Broker:
         return topic
 
     @ends_at_caller
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
-        with self._admin() as admin:
-            admin.delete_topic(name)
-
-    @ends_at_caller
     def discard_topic(self, name: str) -> None:
         """Delete a topic if it exists; does nothing while the broker is not running."""
         if not self.is_running:
@@ -260,12 +244,6 @@ class Broker:
                 raise
 
     @ends_at_caller
-    def topics(self) -> list[str]:
-        """The names of all topics except internal ones."""
-        with self._admin() as admin:
-            return [topic.name for topic in admin.list_topics() if not topic.internal]
-
-    @ends_at_caller
     def describe(self, subject: str) -> list[dict[str, Any]]:
         """The rows of one subject of /describe: "purgatories", "groups", "partitions", "connections", ...
 
@@ -276,76 +254,6 @@ class Broker:
                 f"there is nothing to describe under {subject}; subjects are {', '.join(SUBJECTS)}"
             )
         return self._running.describe(subject)
-
-    # --- records
-
-    @ends_at_caller
-    def produce(
-        self,
-        topic: str,
-        *values: Content,
-        key: Content = None,
-        headers: Mapping[str, Content] | None = None,
-        partition: int | None = None,
-        timestamp: datetime | None = None,
-    ) -> list[TestRecord]:
-        """Append records; returns them with their offsets when the log has acknowledged them. A value of None
-        is a tombstone.
-
-        Without `partition` the key decides, as in Kafka's own client; records without a key go to partitions
-        0, 1, ... in turn. Raises ApiError if the broker refuses.
-        """
-        at_ms = self._now_ms() if timestamp is None else round(timestamp.timestamp() * 1000)
-        return self._topics().produce(
-            topic, values, key=key, headers=headers, partition=partition, timestamp_ms=at_ms
-        )
-
-    @ends_at_caller
-    def records(
-        self, topic: str, *, partition: int | None = None, isolation: Isolation = "read_committed"
-    ) -> list[TestRecord]:
-        """Returns all records of a topic, partition by partition. Raises ApiError for an unknown topic."""
-        return self._topics().records(topic, partition=partition, isolation=isolation)
-
-    @ends_at_caller
-    def wait_for(
-        self,
-        topic: str,
-        n: int = 1,
-        *,
-        where: Callable[[TestRecord], bool] | None = None,
-        partition: int | None = None,
-        isolation: Isolation = "read_committed",
-        timeout: float = WAIT_S,
-    ) -> list[TestRecord]:
-        """Returns the records of a topic that `where` accepts, as soon as there are `n` or more.
-
-        The topic need not exist yet. Raises WaitTimeout, which shows what was found, after `timeout` seconds.
-        """
-        return self._topics().wait_for(
-            topic, n, where=where, partition=partition, isolation=isolation, timeout_s=timeout
-        )
-
-    # --- groups
-
-    @ends_at_caller
-    def wait_group_at_rest(
-        self, group: str, *, members: int | None = None, timeout: float = WAIT_S
-    ) -> GroupDescription:
-        """Returns the group once it has `members` members (None: at least one) and no rebalance is under way.
-
-        Raises WaitTimeout, which says what state the group is in.
-        """
-        return self._groups().at_rest(group, members=members, timeout_s=timeout)
-
-    @ends_at_caller
-    def wait_lag_zero(self, group: str, topic: str | None = None, *, timeout: float = WAIT_S) -> list[Lag]:
-        """Returns the group's partitions when its committed offsets have reached the end of each.
-
-        With `topic` all partitions of that topic count, else those with a committed offset or a member.
-        Raises WaitTimeout, which names the partitions with lag.
-        """
-        return self._groups().without_lag(group, topic, timeout_s=timeout)
 
     # --- faults and coroutines
 
@@ -392,24 +300,9 @@ class Broker:
         self._has_had_full_disk |= document.get("fault") == "full_disk"
         return answer
 
-    def _admin(self) -> Admin:
-        from odradek.client.admin import Admin
-        from odradek.testing.own_client import own_client
-
+    def _servers(self) -> str:
         self._running  # noqa: B018 - raises BrokerNotRunning; a connection would only be refused
-        return Admin(own_client(self.bootstrap_servers))
-
-    def _topics(self) -> TopicAccess:
-        from odradek.testing.topic_access import TopicAccess  # imports the codecs: a start needs none
-
-        self._running  # noqa: B018
-        return TopicAccess(lambda: self.bootstrap_servers)
-
-    def _groups(self) -> GroupWaits:
-        from odradek.testing.group_waits import GroupWaits
-
-        self._running  # noqa: B018
-        return GroupWaits(lambda: self.bootstrap_servers)
+        return self.bootstrap_servers
 
     def _now_ms(self) -> int:
         return self._clock.wall_ms() if self._in_process else MachineClock().wall_ms()

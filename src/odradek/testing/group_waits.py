@@ -1,18 +1,19 @@
-"""Waits for a broker's consumer groups: until no rebalance is under way, or until their lag is zero."""
+"""Waits for consumer groups: until no rebalance is under way, or until their lag is zero."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import Offset, TopicPartition
 from odradek.client.group_admin import GroupAdmin, Lag
 from odradek.client.group_description import GroupDescription
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.testing.deadline import Deadline, WaitTimeout
 from odradek.testing.own_client import own_client
-from odradek.testing.topic_access import Reader, TopicAccess, partition_count
+from odradek.testing.topic_access import TopicAccess
 
 LOOK_EVERY_S: Final = 0.01
 _NOT_YET: Final = frozenset(
@@ -30,7 +31,7 @@ T = TypeVar("T")
 
 
 class GroupWaits:
-    """The groups of the broker at one address."""
+    """The groups of the brokers at some addresses."""
 
     def __init__(self, bootstrap_servers: Callable[[], str]) -> None:
         self._bootstrap_servers = bootstrap_servers
@@ -73,19 +74,19 @@ class GroupWaits:
         access = TopicAccess(self._bootstrap_servers)
         committed = {row.partition: row.committed for row in rows}
         behind: dict[TopicPartition, int] = {}
-        with access.connect() as connection:
-            if topic is not None:
-                for number in range(partition_count(connection, topic)):
-                    committed.setdefault(TopicPartition(topic, number), None)
-            ends = {row.partition: row.end for row in rows}
-            for partition, offset in committed.items():
-                if offset is not None and offset >= ends[partition]:
-                    continue
-                reader = Reader(connection, partition.topic, "read_committed", partition.partition)
-                reader.skip_to(offset or 0)
+        if topic is not None:
+            for number in range(access.partition_count(topic)):
+                committed.setdefault(TopicPartition(topic, number), None)
+        ends = {row.partition: row.end for row in rows}
+        unread: dict[str, dict[TopicPartition, Offset]] = defaultdict(dict)
+        for partition, offset in committed.items():
+            if offset is None or offset < ends[partition]:
+                unread[partition.topic][partition] = offset or 0
+        for name, offsets in unread.items():
+            with access.reader(name, [one.partition for one in offsets]) as reader:
+                reader.skip_to(offsets)
                 reader.read_to_end()
-                if reader.all():
-                    behind[partition] = len(reader.all())
+                behind |= {one: len(records) for one, records in reader.records.items() if records}
         return behind
 
     def _until(self, look: Callable[[GroupAdmin], tuple[T | None, str]], wanted: str, timeout_s: float) -> T:
@@ -102,8 +103,8 @@ class GroupWaits:
                         if deadline.is_over():
                             break
                         time.sleep(LOOK_EVERY_S)
-            except (ApiError, ConnectionFailed) as error:
-                if isinstance(error, ApiError) and error.code not in _NOT_YET:
+            except ApiError as error:  # also ConnectionFailed: another broker may answer
+                if not isinstance(error, ConnectionFailed) and error.code not in _NOT_YET:
                     raise
                 words = str(error)
             if deadline.is_over():

@@ -17,18 +17,22 @@ import uuid
 import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.admin_connection import CoordinatorKey
 from odradek.net.request_pipeline import ConnectionFailed
-from odradek.testing.broker import TEST_SETTINGS, WAIT_S
+from odradek.testing.broker import TEST_SETTINGS
+from odradek.testing.client_verbs import WAIT_S, ClientVerbs
 from odradek.testing.deadline import Deadline, WaitTimeout
+from odradek.testing.faults import Faults
 from odradek.testing.host import BrokerNotRunning
+from odradek.testing.machine_clock import MachineClock
 from odradek.testing.own_client import own_client
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.store_thread import StoreThread
@@ -53,6 +57,7 @@ _OWN_SETTINGS: Final = (
     "odradek.cluster.directory",
     "odradek.metadata.file",
 )
+_NOT_STARTED: Final = "the cluster was not started yet, or is closed"
 _COMING: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -83,7 +88,7 @@ def cluster_settings(brokers: int) -> dict[str, SettingValue]:
     }
 
 
-class LocalCluster:
+class LocalCluster(ClientVerbs):
     """Brokers 1, 2, ...: a `with` block starts them and removes them at the end; or call `start` and `close`.
 
     Invariant: a broker that is started again has the same port and the same data.
@@ -111,6 +116,9 @@ class LocalCluster:
         self._store: StoreThread | None = None
         self._hosts: dict[BrokerId, ThreadHost] = {}
         self._paused: set[BrokerId] = set()
+        # Brokers on which faults were set since they were last cleared, and those whose disk was full.
+        self._faulty: set[BrokerId] = set()
+        self._full: set[BrokerId] = set()
         # Removes the temporary directory, at the end of the process at the latest.
         self._remove: Callable[[], object] = lambda: None
 
@@ -171,8 +179,7 @@ class LocalCluster:
         """End a broker as `kill -9` does. The others know of it at once, and elect leaders among them."""
         self._running_host(broker_id).kill()
         self._paused.discard(broker_id)
-        assert self._store is not None, "a broker that ran has a store"
-        self._store.end_sessions(broker_id)
+        self._running_store().end_sessions(broker_id)
 
     @ends_at_caller
     def pause(self, broker_id: BrokerId) -> None:
@@ -191,22 +198,49 @@ class LocalCluster:
 
     @ends_at_caller
     def restore(self) -> None:
-        """Resume and start all brokers that are paused or have ended, and wait until all are in sync.
+        """Undo what the test did: faults end, all brokers run, and all replicas are in sync.
 
-        Does nothing while all run.
+        Does nothing if nothing was done. A broker whose disk was full may be about to end, so it is stopped
+        and started.
         """
-        if not self._paused and len(self.running) == len(self.broker_ids):
+        self.resume_store()
+        if not self._paused and not self._faulty and len(self.running) == len(self.broker_ids):
             return
         for one in list(self._paused):
             self.resume(one)
+        for one in self._faulty & set(self.running):
+            self.stop(one) if one in self._full else self.faults(one).clear()
+        self._faulty, self._full = set(), set()
         self.start()
         self.wait_in_sync()
+
+    @ends_at_caller
+    def faults(self, broker_id: BrokerId) -> Faults:
+        """The faults that a test can set on one broker; see `Faults`. They end when the broker does."""
+        self._running_host(broker_id)
+        return Faults(partial(self._fault, broker_id))
+
+    @ends_at_caller
+    def pause_store(self) -> None:
+        """Suspend the metadata store: nothing is elected or created, and no session ends, until it resumes.
+
+        Records are produced and read meanwhile.
+        """
+        self._running_store().pause()
+
+    @ends_at_caller
+    def resume_store(self) -> None:
+        """Continue after `pause_store`; otherwise does nothing."""
+        if self._store is not None:
+            self._store.resume()
 
     def close(self) -> None:
         """End the cluster for good and remove its files."""
         hosts, store = self._hosts, self._store
         self._hosts, self._store = {}, None
         self._paused.clear()
+        if store is not None:
+            store.resume()
         try:
             for host in hosts.values():
                 if host.is_running:
@@ -241,10 +275,8 @@ class LocalCluster:
 
         Returns its name when all its replicas are in sync.
         """
-        from odradek.client.admin import Admin
-
         topic = name or f"topic-{uuid.uuid4().hex[:12]}"
-        with Admin(own_client(self._answering())) as admin:
+        with self._admin() as admin:
             admin.create_topic(
                 topic,
                 partitions=partitions,
@@ -294,7 +326,7 @@ class LocalCluster:
         from odradek.client.cluster_admin import ClusterAdmin, Election
 
         wanted = TopicPartition(topic, partition)
-        with ClusterAdmin(own_client(self._answering())) as admin:
+        with ClusterAdmin(own_client(self._servers())) as admin:
             (result,) = admin.elect(Election.PREFERRED, [wanted])
         if result.code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED):
             raise ApiError(result.code, f"{wanted}: {result.message}")
@@ -365,7 +397,7 @@ class LocalCluster:
 
     def _host(self, broker_id: BrokerId) -> ThreadHost:
         if not self._hosts:
-            raise BrokerNotRunning("the cluster was not started yet, or is closed")
+            raise BrokerNotRunning(_NOT_STARTED)
         if broker_id not in self._hosts:
             raise BrokerNotRunning(
                 f"there is no broker {broker_id}: the brokers are {', '.join(map(str, self.broker_ids))}"
@@ -380,15 +412,29 @@ class LocalCluster:
             )
         return host
 
+    def _running_store(self) -> StoreThread:
+        if self._store is None:
+            raise BrokerNotRunning(_NOT_STARTED)
+        return self._store
+
+    def _fault(self, broker_id: BrokerId, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
+        answer = self._running_host(broker_id).fault(document)
+        self._faulty.add(broker_id)
+        if document.get("fault") == "full_disk":
+            self._full.add(broker_id)
+        return answer
+
     def _answering_ids(self) -> list[BrokerId]:
         return [one for one in self.running if one not in self._paused]
 
-    def _answering(self) -> str:
-        """The addresses of the brokers that answer. Raises BrokerNotRunning."""
+    def _servers(self) -> str:
         found = [self.address_of(one) for one in self._answering_ids()]
         if not found:
             raise BrokerNotRunning("no broker of the cluster is running, or all are paused")
         return ",".join(found)
+
+    def _now_ms(self) -> int:
+        return MachineClock().wall_ms()
 
     def _state_of(self, broker_id: BrokerId) -> ClusterState | None:
         """What one broker knows; None if it does not answer."""
@@ -417,7 +463,7 @@ class LocalCluster:
         deadline, last = Deadline(timeout), ""
         while not deadline.is_over():
             try:
-                with ClusterAdmin(own_client(self._answering())) as admin:
+                with ClusterAdmin(own_client(self._servers())) as admin:
                     found = ask(admin)
                 if found is not None:
                     return found

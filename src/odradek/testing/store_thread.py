@@ -13,6 +13,7 @@ from odradek.base.ids import BrokerId
 from odradek.server.process.event_loop import new_event_loop
 from odradek.server.process.store_server import StoreServer, serve_store
 from odradek.server.supervisor.directories import SocketDirectory, socket_directory, temporary_directories
+from odradek.testing.standstill import Standstill
 
 WAIT_S: Final = 60.0
 
@@ -28,6 +29,7 @@ class StoreThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._server: StoreServer | None = None
         self._ending: asyncio.Event | None = None
+        self._standstill = Standstill()
 
     @property
     def directory(self) -> str:
@@ -50,10 +52,12 @@ class StoreThread:
             raise
 
     def end_sessions(self, broker_id: BrokerId) -> None:
-        """End the sessions of a broker that was killed, before their leases run out."""
-        server, loop = self._server, self._loop
+        """End the sessions of a broker that was killed, before their leases run out.
+
+        While the store is paused they end when it resumes.
+        """
+        server, loop = self._server, self._running_loop()
         assert server is not None, "the store is not running"
-        assert loop is not None, "the store is not running"
         ended: Future[None] = Future()
 
         def end() -> None:
@@ -63,19 +67,32 @@ class StoreThread:
             ended.set_result(None)
 
         loop.call_soon_threadsafe(end)
-        ended.result(WAIT_S)
+        if not self._standstill.is_on:
+            ended.result(WAIT_S)
+
+    def pause(self) -> None:
+        """Suspend the store, as SIGSTOP does; connections stay. Does nothing while it is paused."""
+        self._standstill.begin(self._running_loop().call_soon_threadsafe)
+
+    def resume(self) -> None:
+        """Continue after `pause`; otherwise does nothing."""
+        self._standstill.end()
 
     def stop(self) -> None:
         """Stop serving, and remove the sockets; no broker may be running."""
         assert self._thread is not None, "the store is not running"
-        assert self._loop is not None, "a store that runs has a loop"
         assert self._ending is not None, "a store that runs can be ended"
-        self._loop.call_soon_threadsafe(self._ending.set)
+        self.resume()
+        self._running_loop().call_soon_threadsafe(self._ending.set)
         self._thread.join()
         self._thread = None
         if self._sockets is not None:
             self._sockets.remove()
             self._sockets = None
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        assert self._loop is not None, "the store is not running"
+        return self._loop
 
     def _main(self, started: "Future[None]") -> None:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -17,6 +17,7 @@ from odradek.server.process.embedded_store import open_embedded_engine
 from odradek.storage.faulty_files import FaultyFileSystem
 from odradek.testing.host import BrokerNotRunning
 from odradek.testing.setting_texts import broker_layers
+from odradek.testing.standstill import Standstill
 from odradek.testing.virtual_clock import VirtualClock
 
 # How long the test's thread may hold Python's lock while the broker's thread waits for it; Python's default
@@ -38,8 +39,7 @@ class ThreadHost:
         self._thread: BrokerThread | None = None
         self._files = FaultyFileSystem(time.sleep, durable=durable)
         self._bootstrap_servers = ""
-        # Set by `resume`; None while the broker is not paused.
-        self._resumed: threading.Event | None = None
+        self._standstill = Standstill()
 
     @property
     def is_running(self) -> bool:
@@ -96,23 +96,11 @@ class ThreadHost:
 
     def pause(self) -> None:
         """See `Host.pause`: the broker's only thread blocks."""
-        if self._resumed is not None:
-            return
-        thread, resumed, reached = self.thread, threading.Event(), threading.Event()
-
-        def wait() -> None:
-            reached.set()
-            resumed.wait()
-
-        thread.submit(wait)
-        reached.wait()
-        self._resumed = resumed
+        self._standstill.begin(self.thread.submit)
 
     def resume(self) -> None:
         """See `Host.resume`."""
-        if self._resumed is not None:
-            self._resumed.set()
-            self._resumed = None
+        self._standstill.end()
 
     def fault(self, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
         """See `Host.fault`."""

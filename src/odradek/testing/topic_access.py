@@ -1,6 +1,6 @@
-"""Reads and writes a broker's topics for a test, with requests as any client sends.
+"""Reads and writes topics for a test, at the partitions' leaders, with requests as any client sends.
 
-It works the same for a broker in this process and in a separate process, and returns what a consumer would
+It works the same for brokers in this process and in processes of their own, and returns what a consumer would
 see: no aborted transactions, and nothing beyond the last stable offset unless the test asks for it.
 """
 
@@ -8,31 +8,28 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import Offset, TopicPartition
 from odradek.client.cluster import EARLIEST, LATEST, Offsets, list_offsets_of_leader
-from odradek.client.configuration import ISOLATION_LEVELS
-from odradek.client.fetched_batches import AbortedTransactions, whole_batches
+from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
+from odradek.client.fetched_batches import whole_batches
+from odradek.client.leader_connections import LeaderConnections
+from odradek.client.partitioning import partition_of_key
+from odradek.client.record_reader import RecordReader
 from odradek.client.refusal import raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
-from odradek.records.control import is_abort_marker
 from odradek.records.framing import iter_records
 from odradek.testing.deadline import Deadline, WaitTimeout
 from odradek.testing.own_client import own_client
-from odradek.testing.topic_records import Content, TestRecord, as_bytes, header_bytes, of_log, partition_of
-from odradek.wire.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
+from odradek.testing.topic_records import Content, TestRecord, as_bytes, header_bytes, of_log
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import (
     PartitionProduceData,
@@ -41,17 +38,16 @@ from odradek.wire.messages.produce import (
     TopicProduceData,
 )
 
-FETCH_BYTES_MAX: Final = 8 << 20
 FETCH_WAIT_MS: Final = 100
-"""How long a fetch waits for records; after it the topic is described again: it may have been deleted."""
+"""How long a fetch waits for records; after it the deadline is looked at."""
 BATCH_BYTES_MAX: Final = 512 << 10
 PRODUCE_TIMEOUT_MS: Final = 30_000
 SHOWN_MAX: Final = 5
 """How many records the message of a failed wait shows."""
 # The last versions that name topics by name; later ones name them by id.
 _METADATA_VERSION_MAX: Final = 9
-_FETCH_VERSION_MAX: Final = 12
 _PRODUCE_VERSION_MAX: Final = 12
+_RETRY_S: Final = 0.02
 
 _NOT_YET: Final = frozenset(
     {
@@ -61,37 +57,50 @@ _NOT_YET: Final = frozenset(
         ErrorCode.OFFSET_OUT_OF_RANGE,
     }
 )
-"""Errors that may go away soon: the application is about to create the topic."""
+"""Errors that may go away soon: the application is about to create the topic, or a leader moves."""
+_NOT_WRITTEN: Final = frozenset(
+    {
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Errors after which a batch may be sent again without being doubled; they end with the next leader."""
 
 
-class Reader:
-    """Reads all partitions of a topic from their starts, once."""
+class Reader(Closing):
+    """Reads partitions of a topic from their starts, once."""
 
-    def __init__(
-        self, connection: BrokerConnection, topic: str, isolation: str, partition: int | None
-    ) -> None:
-        """Raises ApiError if there is no such topic or partition."""
-        if isolation not in ISOLATION_LEVELS:
-            raise ValueError(f"isolation is one of {', '.join(ISOLATION_LEVELS)}, not {isolation!r}")
-        self._connection = connection
-        self._isolation = isolation
-        count = partition_count(connection, topic)
-        if partition is not None and not 0 <= partition < count:
-            raise ApiError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                f"there is no partition {partition} of topic {topic}: it has {count}",
+    def __init__(self, config: ClientConfig, topic: str, numbers: Collection[int] | None = None) -> None:
+        """Without `numbers` all partitions are read.
+
+        Raises ApiError if there is no such topic or partition, or one of them has no leader.
+        """
+        self._isolation = config.isolation_level
+        self._leaders = LeaderConnections(config, [topic])
+        try:
+            known = self._leaders.partitions_of(topic)
+            for number in numbers or ():
+                if not 0 <= number < len(known):
+                    raise ApiError(
+                        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        f"there is no partition {number} of topic {topic}: it has {len(known)}",
+                    )
+            self.partitions = (
+                known if numbers is None else [TopicPartition(topic, number) for number in numbers]
             )
-        numbers = range(count) if partition is None else [partition]
-        self.partitions = [TopicPartition(topic, number) for number in numbers]
-        # The next offset to read.
-        self._positions: Offsets = list_offsets_of_leader(connection, EARLIEST, self.partitions, isolation)
-        self._aborted = {one: AbortedTransactions() for one in self.partitions}
+            self._reader = RecordReader(config, self._offsets(EARLIEST), self._leaders)
+        except BaseException:
+            self.close()
+            raise
         self.records: dict[TopicPartition, list[TestRecord]] = {one: [] for one in self.partitions}
         """The records read so far, by partition."""
 
-    def skip_to(self, offset: int) -> None:
-        """Begin at an offset instead."""
-        self._positions = {one: max(offset, start) for one, start in self._positions.items()}
+    def skip_to(self, offsets: Mapping[TopicPartition, Offset]) -> None:
+        """Begin each partition at its offset instead."""
+        starts = self._reader.positions
+        self._reader.assign({one: max(offsets[one], start) for one, start in starts.items()})
 
     def all(self) -> list[TestRecord]:
         """All records read so far: partition by partition, in offset order."""
@@ -99,68 +108,54 @@ class Reader:
 
     def read_to_end(self) -> None:
         """Read up to the current end of each partition."""
-        ends = list_offsets_of_leader(self._connection, LATEST, self.partitions, self._isolation)
-        while behind := [one for one in self.partitions if self._positions[one] < ends[one]]:
-            self.read_some(behind, wait_ms=0)
+        ends = self._offsets(LATEST)
+        while any(position < ends[one] for one, position in self._reader.positions.items()):
+            self.read_some(wait_ms=0)
 
-    def read_some(self, partitions: Sequence[TopicPartition], wait_ms: int) -> None:
+    def read_some(self, wait_ms: int) -> None:
         """Fetch once, and wait up to `wait_ms` for the first record."""
-        wanted = [
-            FetchPartition(
-                partition=one.partition,
-                fetch_offset=self._positions[one],
-                partition_max_bytes=FETCH_BYTES_MAX,
-            )
-            for one in partitions
-        ]
-        request = FetchRequest(
-            max_wait_ms=wait_ms,
-            min_bytes=1,
-            max_bytes=FETCH_BYTES_MAX,
-            isolation_level=ISOLATION_LEVELS[self._isolation],
-            session_id=0,
-            session_epoch=-1,
-            topics=[FetchTopic(topic=self.partitions[0].topic, partitions=wanted)],
-        )
-        answer = self._connection.ask(request, FetchResponse, _FETCH_VERSION_MAX)
-        raise_for(answer.error_code, about="reading")
-        for topic in answer.responses:
-            for part in topic.partitions:
-                self._take(TopicPartition(topic.topic, part.partition_index), part)
+        for record in self._reader.poll(wait_ms):
+            partition = TopicPartition(record.topic, record.partition)
+            self.records[partition].append(of_log(*partition, record))
 
-    def _take(self, partition: TopicPartition, part: PartitionData) -> None:
-        raise_for(part.error_code, about=f"reading {partition}")
-        aborted, position = self._aborted[partition], self._positions[partition]
-        if self._isolation == "read_committed":
-            aborted.learn(part.aborted_transactions or [])
-        data = bytes(part.records or b"")
-        for at, header in whole_batches(data):
-            is_abort = header.is_control and is_abort_marker(data[at : at + header.size_bytes])
-            is_hidden = aborted.hides(header, is_abort)
-            if not is_hidden or (self._isolation == "read_uncommitted" and not header.is_control):
-                for record in iter_records(data, header, at):
-                    if record.offset >= position:
-                        self.records[partition].append(of_log(*partition, record))
-            position = max(position, header.next_offset)
-        self._positions[partition] = position
+    def close(self) -> None:
+        """End the connections."""
+        self._leaders.close()
+
+    def _offsets(self, timestamp: int) -> Offsets:
+        found: Offsets = {}
+        for connection, led in self._leaders.by_broker(self.partitions):
+            found |= list_offsets_of_leader(connection, timestamp, led, self._isolation)
+        for partition in self.partitions:
+            if partition not in found:
+                raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} has no leader")
+        return found
 
 
 class TopicAccess:
-    """Topics of the broker at an address."""
+    """Topics of the brokers at some addresses."""
 
     def __init__(self, bootstrap_servers: Callable[[], str]) -> None:
         self._bootstrap_servers = bootstrap_servers
 
-    def connect(self) -> BrokerConnection:
-        """A connection to the broker. Raises ConnectionFailed."""
-        return own_client(self._bootstrap_servers()).connect()
-
     def records(self, topic: str, *, partition: int | None, isolation: str) -> list[TestRecord]:
         """The records that a topic holds now. Raises ApiError if there is no such topic."""
-        with self.connect() as connection:
-            reader = Reader(connection, topic, isolation, partition)
+        with self.reader(topic, _only(partition), isolation) as reader:
             reader.read_to_end()
             return reader.all()
+
+    def reader(
+        self, topic: str, numbers: Collection[int] | None = None, isolation: str = "read_committed"
+    ) -> Reader:
+        """See `Reader`. Raises ValueError for an unknown isolation."""
+        if isolation not in ISOLATION_LEVELS:
+            raise ValueError(f"isolation is one of {', '.join(ISOLATION_LEVELS)}, not {isolation!r}")
+        return Reader(replace(self._client(), isolation_level=isolation), topic, numbers)
+
+    def partition_count(self, topic: str) -> int:
+        """Returns a topic's number of partitions. Raises ApiError if there is no such topic."""
+        with self._client().connect() as connection:
+            return _partition_count(connection, topic)
 
     def wait_for(
         self,
@@ -178,22 +173,21 @@ class TopicAccess:
         fault = ""
         while True:
             try:
-                with self.connect() as connection:
-                    reader = Reader(connection, topic, isolation, partition)
+                with self.reader(topic, _only(partition), isolation) as reader:
                     while True:
-                        reader.read_some(reader.partitions, min(FETCH_WAIT_MS, deadline.left_ms()))
+                        reader.read_some(min(FETCH_WAIT_MS, deadline.left_ms()))
                         found = [one for one in reader.all() if where is None or where(one)]
                         if len(found) >= count:
                             return found
                         if deadline.is_over():
                             raise WaitTimeout(_too_few(topic, count, found, len(reader.all()), timeout_s))
-            except (ApiError, ConnectionFailed) as error:
-                if isinstance(error, ApiError) and error.code not in _NOT_YET:
+            except ApiError as error:  # also ConnectionFailed: another broker may answer
+                if not isinstance(error, ConnectionFailed) and error.code not in _NOT_YET:
                     raise
                 fault = str(error)
             if deadline.is_over():
                 raise WaitTimeout(f"{_too_few(topic, count, found, len(found), timeout_s)}; {fault}")
-            time.sleep(0.02)
+            time.sleep(_RETRY_S)
 
     def produce(
         self,
@@ -208,19 +202,24 @@ class TopicAccess:
         """Append records with acks=all; returns them with their offsets. Raises ApiError."""
         key_sent, headers_sent = as_bytes(key), header_bytes(headers)
         sent: list[TestRecord] = []
-        with self.connect() as connection:
-            count = partition_count(connection, topic, make=True)
+        config = self._client()
+        with LeaderConnections(config, [topic], may_create=True) as leaders:
+            if not leaders.partitions_of(topic):  # it is being made, or cannot be
+                with config.connect() as connection:
+                    _partition_count(connection, topic, make=True)
+                leaders.refresh()
+            count = len(leaders.partitions_of(topic))
             by_partition: dict[int, list[bytes | None]] = defaultdict(list)
             for number, value in enumerate(values):
                 if partition is not None:
                     chosen = partition
                 else:
-                    chosen = number % count if key_sent is None else partition_of(key_sent, count)
+                    chosen = number % count if key_sent is None else partition_of_key(key_sent, count)
                 by_partition[chosen].append(as_bytes(value))
             for chosen, contents in sorted(by_partition.items()):
                 where = TopicPartition(topic, chosen)
                 for built in _batches(contents, key_sent, headers_sent, timestamp_ms):
-                    first = _append(connection, where, built)
+                    first = _append(leaders, where, built)
                     (_, header), *_ = whole_batches(built)
                     sent += [
                         of_log(topic, chosen, one._replace(offset=first + one.offset))
@@ -228,8 +227,15 @@ class TopicAccess:
                     ]
         return sent
 
+    def _client(self) -> ClientConfig:
+        return own_client(self._bootstrap_servers())
 
-def partition_count(connection: BrokerConnection, topic: str, *, make: bool = False) -> int:
+
+def _only(partition: int | None) -> Collection[int] | None:
+    return None if partition is None else (partition,)
+
+
+def _partition_count(connection: BrokerConnection, topic: str, *, make: bool = False) -> int:
     """Returns a topic's number of partitions. With `make` a broker that auto-creates topics may create it.
 
     Raises ApiError if there is no such topic.
@@ -241,7 +247,7 @@ def partition_count(connection: BrokerConnection, topic: str, *, make: bool = Fa
         if not make or found.error_code != ErrorCode.LEADER_NOT_AVAILABLE or deadline.is_over():
             raise_for(found.error_code, about=f"topic {topic}")
             return len(found.partitions)
-        time.sleep(0.02)
+        time.sleep(_RETRY_S)
 
 
 def _batches(
@@ -261,8 +267,32 @@ def _batches(
         yield bytes(builder.build())
 
 
-def _append(connection: BrokerConnection, partition: TopicPartition, batch: bytes) -> int:
-    """Append a batch; returns the offset of its first record."""
+def _append(leaders: LeaderConnections, partition: TopicPartition, batch: bytes) -> Offset:
+    """Append a batch at the partition's leader; returns the offset of its first record.
+
+    Raises ApiError, and ConnectionFailed if it is unknown whether the batch was written.
+    """
+    deadline = Deadline(PRODUCE_TIMEOUT_MS / 1000)
+    while True:
+        try:
+            placed = leaders.by_broker([partition])
+        except ConnectionFailed:
+            if deadline.is_over():
+                raise
+            placed = []
+        for connection, _ in placed:
+            try:
+                return _append_at(connection, partition, batch)
+            except ApiError as refused:
+                if refused.code not in _NOT_WRITTEN or deadline.is_over():
+                    raise
+        if not placed and deadline.is_over():
+            raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} has no leader")
+        time.sleep(_RETRY_S)
+        leaders.refresh()
+
+
+def _append_at(connection: BrokerConnection, partition: TopicPartition, batch: bytes) -> Offset:
     data = TopicProduceData(
         partition.topic, partition_data=[PartitionProduceData(partition.partition, batch)]
     )

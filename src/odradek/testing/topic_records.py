@@ -1,4 +1,4 @@
-"""Records as a test writes and reads them, and the default partitioner."""
+"""Records as a test writes and reads them."""
 
 import json
 from collections.abc import Mapping
@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
+from odradek.client.record_reader import FetchedRecord
 from odradek.records.framing import Record
 
 Content: TypeAlias = bytes | str | None
 """A key or a value as a test passes it; str is encoded as UTF-8."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_SEED: Final = 0x9747B28C
-_FACTOR: Final = 0x5BD1E995
-_WORD: Final = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class TestRecord:
         return json.loads(self.text)
 
 
-def of_log(topic: str, partition: int, record: Record) -> TestRecord:
+def of_log(topic: str, partition: int, record: Record | FetchedRecord) -> TestRecord:
     """Returns a record that was read from a batch."""
     return TestRecord(
         topic,
@@ -69,23 +67,3 @@ def as_bytes(content: Content) -> bytes | None:
 def header_bytes(headers: Mapping[str, Content] | None) -> tuple[tuple[bytes, bytes | None], ...]:
     """Headers as they are sent."""
     return tuple((name.encode(), as_bytes(value)) for name, value in (headers or {}).items())
-
-
-def partition_of(key: bytes, partitions: int) -> int:
-    """The partition that Kafka's default partitioner gives to a key."""
-    return (murmur2(key) & 0x7FFFFFFF) % partitions
-
-
-def murmur2(data: bytes) -> int:
-    """The 32-bit murmur2 hash with Kafka's seed, unsigned."""
-    mixed = _SEED ^ len(data)
-    whole = len(data) & ~3
-    for at in range(0, whole, 4):
-        word = int.from_bytes(data[at : at + 4], "little") * _FACTOR & _WORD
-        word = (word ^ word >> 24) * _FACTOR & _WORD
-        mixed = (mixed * _FACTOR & _WORD) ^ word
-    rest = data[whole:]
-    if rest:
-        mixed = (mixed ^ int.from_bytes(rest, "little")) * _FACTOR & _WORD
-    mixed = (mixed ^ mixed >> 13) * _FACTOR & _WORD
-    return mixed ^ mixed >> 15

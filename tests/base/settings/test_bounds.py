@@ -90,7 +90,7 @@ def facts() -> Iterator[Fact]:
 OTHER_KINDS = {
     "authorizer.class.name": "a class, refused in any case",
     "listener.security.protocol.map": "a list, which Kafka reads out of a string",
-    "replica.selector.class": "a class",
+    "replica.selector.class": "a class, one of two",
 }
 OTHER_UPDATES = {
     "listeners": "sockets are opened at the start",
@@ -118,6 +118,7 @@ TIGHTER = {
     *("max.connections", "max.connections.per.ip", "offsets.topic.compression.codec"),
     *("replica.fetch.min.bytes", "replica.fetch.wait.max.ms", "replica.lag.time.max.ms"),
     *("replica.high.watermark.checkpoint.interval.ms", "replica.socket.timeout.ms"),
+    *("socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms"),
     *("socket.receive.buffer.bytes", "socket.send.buffer.bytes"),
 }
 

@@ -14,6 +14,10 @@ from odradek.base.settings import SettingLayers
         ({"group.consumer.session.timeout.ms": "60001"}, r"\(60001\) is more than .* \(60000\)"),
         ({"group.consumer.min.heartbeat.interval.ms": "20000"}, r"\(20000\) is more than .* \(15000\)"),
         ({"log.cleaner.max.compaction.lag.ms": "5", "log.cleaner.min.compaction.lag.ms": "6"}, "more than"),
+        (
+            {"inter.broker.listener.name": "PLAINTEXT", "security.inter.broker.protocol": "PLAINTEXT"},
+            r"only one of inter\.broker\.listener\.name and security\.inter\.broker\.protocol may be set",
+        ),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused_as_in_kafka(

@@ -10,8 +10,8 @@ from odradek.base.settings.definition import Setting, attribute_of
 from odradek.base.settings.protection import unkept_promise
 
 PACKAGE = Path(odradek.__file__).parent
-# Leaders answer followers' fetches by it; who alone is in its cluster has no follower.
-READ_WITHOUT_EFFECT = {"replica.selector.class"}
+# The listeners of such a cluster are planned; a start with it is refused as long as there is no engine.
+READ_WITHOUT_EFFECT = {"zookeeper.connect"}
 
 
 def code() -> str:

@@ -69,6 +69,7 @@ from odradek.metadata.store import (
     Existence,
     Exists,
     GetData,
+    Reconnected,
     SessionEnded,
     SetData,
     StoreReplied,
@@ -160,6 +161,32 @@ def test_an_id_in_use_cannot_join(three: Cluster) -> None:
     assert isinstance(error, ApiError)
     assert error.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
     assert first.session is not None
+
+
+def test_a_broker_joins_when_the_session_that_holds_its_id_has_ended(three: Cluster) -> None:
+    first = three.members[2]
+    three.start(2)
+    second = three.members[2]
+    assert second.controller.broker is None
+    assert first.session is not None
+    first.session.expire()
+    three.store.deliver()
+    assert second.controller.broker is not None
+    assert stored_image(three).brokers[2] == second.controller.broker
+
+
+def test_a_broker_that_waits_for_its_id_asks_again_after_a_lost_connection(three: Cluster) -> None:
+    """The watch on the other session's node is lost with the connection."""
+    first = three.members[2]
+    three.start(2)
+    second = three.members[2]
+    assert first.session is not None
+    three.store.engine.forget_watches(second.live_session.session_id)
+    first.session.expire()
+    three.store.deliver()
+    assert second.controller.broker is None
+    second.event(Reconnected())
+    assert second.controller.broker is not None
 
 
 def test_the_cluster_keeps_its_id_over_restarts(cluster: Cluster) -> None:

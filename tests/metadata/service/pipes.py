@@ -15,8 +15,9 @@ from odradek.base.held_calls import HeldCalls
 from odradek.metadata.service.channel import Channel, LinkEnd
 from odradek.metadata.service.client import ClientSession, SessionWish
 from odradek.metadata.service.decoding import decode_to_client, decode_to_server
+from odradek.metadata.service.encoding import encode
 from odradek.metadata.service.layout import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX
-from odradek.metadata.service.messages import ToClient
+from odradek.metadata.service.messages import Message, ToClient
 from odradek.metadata.service.server import ServedSession, StoreService
 from odradek.metadata.store import StoreEngine, StoreEvent
 from odradek.metadata.store_host import StoreHost
@@ -32,7 +33,7 @@ class PipeEnd:
 
     def __init__(self) -> None:
         self.other: PipeEnd = self
-        self.protocol: Channel[Any] | None = None
+        self.protocol: Channel[Any, Any] | None = None
         self.inbox: deque[bytes] = deque()
         """What the other end has written and this one has not read."""
         self.is_reading = True
@@ -152,6 +153,7 @@ class Server:
         channel = Channel(
             self.service.connection(),
             decode_to_server,
+            encode,
             self.world.scratch,
             self.work.run,
             frame_bytes_max=REQUEST_BYTES_MAX,
@@ -188,16 +190,16 @@ class Client:
     def open(self) -> None:
         self.session.open(self.heard.append)
 
-    def dial(self, end: LinkEnd[ToClient]) -> None:
+    def dial(self, end: LinkEnd[ToClient, Message]) -> None:
         self.deferred.append(lambda: self._connect(end))
 
-    def _connect(self, end: LinkEnd[ToClient]) -> None:
+    def _connect(self, end: LinkEnd[ToClient, Message]) -> None:
         server = self.world.server
         if server is None:
             end.on_lost("nobody listens")
             return
         channel = Channel(
-            end, decode_to_client, self.world.scratch, self.work.run, frame_bytes_max=ANSWER_BYTES_MAX
+            end, decode_to_client, encode, self.world.scratch, self.work.run, frame_bytes_max=ANSWER_BYTES_MAX
         )
         mine, theirs = PipeEnd(), server.accept(self.pid)
         mine.protocol = channel

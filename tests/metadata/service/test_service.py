@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from odradek.metadata.memory import MemoryTable
-from odradek.metadata.service.client import SessionState
+from odradek.metadata.remote_session import SessionState
 from odradek.metadata.service.messages import Heartbeat
 from odradek.metadata.store import (
     Committed,
@@ -314,6 +314,24 @@ def test_a_server_that_stays_away_ends_the_session_for_its_client(world: PipeWor
     client.open()
     world.settle()
     assert alive(world) == [session_of(client)] != [former], "the former session does not wait for its lease"
+
+
+def test_attempts_that_fail_are_logged_once_and_then_their_end(
+    world: PipeWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = opened(world)
+    world.end_server()
+    world.advance(TIMEOUT_MS + 1_000)
+    assert client.heard == [SessionEnded()]
+    caplog.clear()
+    for _ in range(5):
+        client.open()
+        world.settle()
+    world.serve()
+    client.open()
+    world.settle()
+    again = "there is a session with the metadata store again, after 5 failed attempts"
+    assert caplog.messages == ["no session with the metadata store: nobody listens", again]
 
 
 def test_the_owner_of_the_server_sees_whose_sessions_there_are(world: PipeWorld) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from odradek.metadata.memory import MemoryTable
-from odradek.metadata.service.client import SessionState
+from odradek.metadata.remote_session import SessionState
 from odradek.metadata.store import (
     Create,
     Created,

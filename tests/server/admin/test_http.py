@@ -10,7 +10,7 @@ import pytest
 
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.server.admin.index_page import OFFERS
-from odradek.server.edge.listener import CannotListen
+from odradek.server.edge.cannot_listen import CannotListen
 from odradek.testing.broker import Broker
 from odradek.testing.broker_process import BrokerProcess
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

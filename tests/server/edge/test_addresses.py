@@ -138,6 +138,97 @@ def test_a_machine_is_known_by_what_others_can_reach(
     assert own_host(lambda: "kafka.example", lambda name: addresses, lambda: outward) == found
 
 
+BETWEEN = {
+    "listeners": ("CLIENTS://h:1", "BROKERS://h:2"),
+    "listener_security_protocol_map": ("CLIENTS:PLAINTEXT", "BROKERS:PLAINTEXT", "TLS:SSL"),
+    "inter_broker_listener_name": "brokers",
+}
+ON_ONE_MACHINE = {"odradek_cluster_directory": "/sockets"}
+ON_SEVERAL = {"zookeeper_connect": "zk:2181"}
+
+
+@pytest.mark.parametrize("cluster", [ON_ONE_MACHINE, ON_SEVERAL])
+def test_the_brokers_of_a_cluster_have_the_listener_that_is_named_to_themselves(
+    cluster: dict[str, Any],
+) -> None:
+    plan = plan_listeners(settings(**BETWEEN, **cluster))
+    assert plan.for_brokers == "BROKERS"
+    assert [address.name for address in plan.opened] == ["CLIENTS", "BROKERS"]
+    assert [address.name for address in plan.opened_to_clients] == ["CLIENTS"]
+
+
+def test_a_broker_that_is_alone_serves_clients_on_all_listeners() -> None:
+    plan = plan_listeners(settings(**BETWEEN))
+    assert plan.for_brokers is None
+    assert plan.opened_to_clients == plan.opened
+    assert plan_listeners(settings(**BETWEEN), in_cluster=True).for_brokers == "BROKERS"
+
+
+def test_the_brokers_of_one_machine_need_no_listener_that_is_named() -> None:
+    assert plan_listeners(settings(**ON_ONE_MACHINE)).for_brokers is None
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"inter_broker_listener_name": "INSIDE"},
+            "inter.broker.listener.name names 'INSIDE', which listeners does not",
+        ),
+        (
+            {"inter_broker_listener_name": ""},
+            "inter.broker.listener.name names '', which listeners does not",
+        ),
+        (
+            {**BETWEEN, "advertised_listeners": ("CLIENTS://h:1",)},
+            "inter.broker.listener.name names 'BROKERS', which advertised.listeners does not",
+        ),
+        (
+            {**BETWEEN, "controller_listener_names": ("BROKERS",)},
+            "inter.broker.listener.name names 'BROKERS', which listeners does not",
+        ),
+        (
+            {**BETWEEN, "listener_security_protocol_map": ("CLIENTS:PLAINTEXT",)},
+            "listener.security.protocol.map does not name the listener BROKERS",
+        ),
+        (
+            {**BETWEEN, "listener_security_protocol_map": ("CLIENTS:PLAINTEXT", "BROKERS:SASL_SSL")},
+            "the listener BROKERS uses SASL_SSL; only PLAINTEXT is supported yet",
+        ),
+        (
+            {**ON_ONE_MACHINE, "inter_broker_listener_name": "PLAINTEXT"},
+            "inter.broker.listener.name names PLAINTEXT, the only one of listeners, and serves no clients: "
+            "give clients another one, or remove the setting: brokers of one machine then use Unix sockets",
+        ),
+        (
+            {**ON_SEVERAL, **BETWEEN, "advertised_listeners": ("BROKERS://h:2",)},
+            "inter.broker.listener.name names BROKERS, the only one of advertised.listeners, and serves no"
+            " clients: give clients another one",
+        ),
+        (
+            ON_SEVERAL,
+            "zookeeper.connect needs inter.broker.listener.name: name a listener that only the brokers of the"
+            " cluster use",
+        ),
+    ],
+)
+def test_a_listener_that_brokers_cannot_have_to_themselves_is_refused(
+    given: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(SettingError) as refused:
+        plan_listeners(settings(**given))
+    assert str(refused.value) == sentence
+
+
+def test_a_listener_between_brokers_is_not_missed_where_an_address_is_not_understood() -> None:
+    given = settings(**BETWEEN, advertised_listeners=("CLIENTS://h:1", "BROKERS:/h:2"))
+    with pytest.raises(SettingError) as refused:
+        plan_listeners(given)
+    assert str(refused.value) == (
+        "advertised.listeners: a listener is written NAME://host:port, not 'BROKERS:/h:2'"
+    )
+
+
 TWO_NAMES = ("A:PLAINTEXT", "B:PLAINTEXT", "CONTROLLER:PLAINTEXT")
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -9,9 +10,11 @@ from odradek.base.clock import ManualClock
 from odradek.base.errors import SettingError
 from odradek.base.execution import TurnTime
 from odradek.base.settings import BrokerSettings
+from odradek.server.edge.cannot_listen import CannotListen
 from odradek.server.edge.connections import ConnectionMaker, Connections
 from odradek.server.edge.dispatch import FrameDispatcher
-from odradek.server.edge.listener import CannotListen, Listeners, limits_of
+from odradek.server.edge.listener import Listeners, limits_of
+from odradek.server.edge.tcp_servers import TcpServers
 from odradek.server.process.event_loop import new_event_loop
 
 NO_TIME = TurnTime(lambda: 0)
@@ -100,7 +103,7 @@ async def test_port_0_of_all_addresses_is_one_port_for_both_families() -> None:
         own_host=lambda: "kafka.example",
     )
     await listeners.bind()
-    ports = {socket.getsockname()[1] for server in listeners._servers for socket in server.sockets}
+    ports = {socket.getsockname()[1] for socket in listeners._of_clients.sockets}
     assert ports == {listeners.bound[0].port}
     listeners.stop_accepting()
 
@@ -120,6 +123,32 @@ async def test_a_listener_for_controllers_is_not_opened(caplog: pytest.LogCaptur
     (said,) = caplog.messages
     assert said.startswith("the listener CONTROLLER is not opened: ")
     listeners.stop_accepting()
+
+
+@pytest.mark.asyncio
+async def test_a_listener_for_brokers_is_advertised_but_not_to_clients() -> None:
+    asked = settings(
+        "BROKERS://127.0.0.1:0",
+        "CLIENTS://127.0.0.1:0",
+        listener_security_protocol_map=("BROKERS:PLAINTEXT", "CLIENTS:PLAINTEXT"),
+        inter_broker_listener_name="BROKERS",
+        odradek_cluster_directory="/sockets",
+    )
+    maker = ConnectionMaker(asked, NoDisk(), NO_TIME)
+    servers = TcpServers(Connections(maker, ManualClock(), lambda: limits_of(asked())), lambda: 50)
+    listeners = listeners_of(asked, of_brokers=servers)
+    await listeners.bind()
+    of_brokers, of_clients = listeners.bound
+    assert [endpoint.listener for endpoint in listeners.endpoints()] == ["BROKERS", "CLIENTS"]
+    assert listeners.advertised_to_clients == [of_clients]
+    assert listeners.describe() == f"on {of_clients}"
+    await listeners.accept(cast(FrameDispatcher, None))
+    with socket.create_connection((of_clients.host, of_clients.port)):
+        pass
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((of_brokers.host, of_brokers.port))
+    listeners.stop_accepting()
+    servers.close()
 
 
 @pytest.mark.asyncio

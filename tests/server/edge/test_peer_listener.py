@@ -18,10 +18,10 @@ from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings
 from odradek.net.connection_table import ConnectionLimits
 from odradek.net.framing import framed
+from odradek.server.edge.cannot_listen import CannotListen
 from odradek.server.edge.connections import ConnectionMaker, Connections
 from odradek.server.edge.dispatch import Answerable
-from odradek.server.edge.listener import CannotListen
-from odradek.server.edge.peer_listener import PeerConnections, PeerListener, limits_of_brokers
+from odradek.server.edge.peer_listener import PeerConnections, UnixPeerListener, limits_of_brokers
 from odradek.server.edge.unix_address import UnixAddress, broker_socket
 from odradek.wire.headers import RequestHeader, encode_request_header
 
@@ -60,7 +60,7 @@ class Setting:
         self.clients = Connections(self.maker, ManualClock(), lambda: ConnectionLimits(0))
         self.path = broker_socket(str(directory), BrokerId(2))
         self.connections = PeerConnections(self.maker, ManualClock(), limits_of_brokers)
-        self.listener = PeerListener(UnixAddress(self.path), self.connections)
+        self.listener = UnixPeerListener(UnixAddress(self.path), self.connections)
         self.dispatcher = Dispatcher()
 
     async def accept(self) -> None:

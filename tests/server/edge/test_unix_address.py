@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from odradek.base.ids import BrokerId
-from odradek.server.edge.listener import CannotListen
+from odradek.server.edge.cannot_listen import CannotListen
 from odradek.server.edge.unix_address import UnixAddress, broker_socket
 
 

@@ -23,6 +23,7 @@ from odradek.wire.message import Message, Request
 from odradek.wire.messages import (
     add_partitions_to_txn,
     alter_configs,
+    alter_partition_reassignments,
     consumer_group_describe,
     consumer_group_heartbeat,
     create_acls,
@@ -50,6 +51,7 @@ from odradek.wire.messages import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -183,7 +185,9 @@ def _add_partitions(asked: Asked) -> Request[Message]:
 
 def _markers(asked: Asked) -> Request[Message]:
     topics = [write_txn_markers.WritableTxnMarkerTopic("wide", asked.numbers)]
-    return write_txn_markers.WriteTxnMarkersRequest([write_txn_markers.WritableTxnMarker(7, 0, True, topics)])
+    return write_txn_markers.WriteTxnMarkersRequest(
+        [write_txn_markers.WritableTxnMarker(7, 0, False, topics)]
+    )
 
 
 def _join_wide(asked: Asked) -> Request[Message]:
@@ -291,6 +295,26 @@ WIDE: Final[dict[str, tuple[int, Make]]] = {
         2,
         lambda asked: elect_leaders.ElectLeadersRequest(
             0, [elect_leaders.TopicPartitions("wide", asked.numbers)]
+        ),
+    ),
+    "alter_partition_reassignments": (
+        1,
+        lambda asked: alter_partition_reassignments.AlterPartitionReassignmentsRequest(
+            topics=[
+                alter_partition_reassignments.ReassignableTopic(
+                    "wide",
+                    [
+                        alter_partition_reassignments.ReassignablePartition(number, [0])
+                        for number in asked.numbers
+                    ],
+                )
+            ]
+        ),
+    ),
+    "list_partition_reassignments": (
+        0,
+        lambda asked: list_partition_reassignments.ListPartitionReassignmentsRequest(
+            topics=[list_partition_reassignments.ListPartitionReassignmentsTopics("wide", asked.numbers)]
         ),
     ),
     "delete_groups": (2, lambda asked: delete_groups.DeleteGroupsRequest(asked.names)),
@@ -479,7 +503,6 @@ OF_ONE_THING: Final = {
     "describe_acls": "one filter, and is refused",
     "describe_client_quotas": "is refused",
     "describe_user_scram_credentials": "is refused",
-    "list_partition_reassignments": "nothing is ever reassigned here",
     "allocate_producer_ids": "one broker",
     "controlled_shutdown": "one broker: its partitions are moved in steps (`leader_moves`)",
     "envelope": "one request, which is opened, handled and answered in steps",

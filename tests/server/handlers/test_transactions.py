@@ -7,6 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
+from odradek.server.edge.addresses import BROKERS
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.wire.messages.add_partitions_to_txn import (
@@ -78,6 +79,12 @@ def add(
     named = [AddPartitionsToTxnTopic(name, partitions) for name, partitions in topics]
     answer = node.ask(AddPartitionsToTxnRequest(ID, *producer, named), version)
     return errors_of(answer.results_by_topic_v3_and_below)
+
+
+def ask_as_broker(node: SimNode, request: AddPartitionsToTxnRequest, version: int) -> Any:
+    sent = node.send(request, version, on=node.connect(listener=BROKERS))
+    node.settle()
+    return sent.answer
 
 
 def errors_of(results: Any) -> dict[Any, int]:
@@ -217,11 +224,24 @@ def test_brokers_ask_for_several_transactions_at_once(ready: SimNode, producer: 
             AddPartitionsToTxnTransaction("nobody", 1, 0, False, topics),
         ]
     )
-    answer = ready.ask(request, 5)
+    answer = ask_as_broker(ready, request, 5)
     known, unknown = (errors_of(one.topic_results) for one in answer.results_by_transaction)
     assert known == {("t", 0): 0, ("t", 1): ErrorCode.TRANSACTION_ABORTABLE}
     assert set(unknown.values()) & {ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.NOT_COORDINATOR}
-    assert ready.ask(AddPartitionsToTxnRequest(), 4).results_by_transaction == []
+    assert ask_as_broker(ready, AddPartitionsToTxnRequest(), 4).results_by_transaction == []
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_clients_are_refused_the_versions_of_brokers(
+    ready: SimNode, producer: tuple[int, int], version: int
+) -> None:
+    """Decision 0012"""
+    topics = [AddPartitionsToTxnTopic("t", [0])]
+    wanted = AddPartitionsToTxnTransaction(ID, *producer, False, topics)
+    answer = ready.ask(AddPartitionsToTxnRequest(transactions=[wanted]), version)
+    assert (answer.error_code, answer.results_by_transaction) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, [])
+    described = ready.ask(DescribeTransactionsRequest([ID]))
+    assert described.transaction_states[0].topics == []
 
 
 # --- fencing, by version
@@ -319,6 +339,20 @@ def test_a_hanging_transaction_is_found_and_ended(new_node: NewNode) -> None:
     assert (first.error_code, unknown.error_code) == (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert fetch(node).last_stable_offset == 2
     assert node.ask(WriteTxnMarkersRequest()).markers == []
+
+
+def test_clients_may_abort_by_a_marker_and_never_commit(ready: SimNode, producer: tuple[int, int]) -> None:
+    """Decision 0012"""
+    assert produce(ready, batch(producer), version=12) == 0
+    topics = [WritableTxnMarkerTopic("t", [0])]
+    forged = WriteTxnMarkersRequest(
+        [WritableTxnMarker(*producer, committed, topics, 0) for committed in (False, True)]
+    )
+    for marker in ready.ask(forged).markers:
+        (part,) = marker.topics[0].partitions
+        assert part.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    answer = fetch(ready)
+    assert (answer.high_watermark, answer.last_stable_offset) == (1, 0)
 
 
 def test_transactions_are_listed_by_every_filter(ready: SimNode, producer: tuple[int, int]) -> None:

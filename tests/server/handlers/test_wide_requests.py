@@ -195,7 +195,7 @@ REPEATED: dict[str, tuple[int, Make]] = {
         lambda numbers, _: write_txn_markers.WriteTxnMarkersRequest(
             [
                 write_txn_markers.WritableTxnMarker(
-                    7, 0, True, [write_txn_markers.WritableTxnMarkerTopic("wide", numbers)]
+                    7, 0, False, [write_txn_markers.WritableTxnMarkerTopic("wide", numbers)]
                 )
             ]
         ),

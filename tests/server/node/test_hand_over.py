@@ -313,6 +313,26 @@ def test_a_controller_that_cannot_write_does_not_wait_for_ever() -> None:
     assert node.is_over
 
 
+@pytest.mark.parametrize("place", ["controller", "other"])
+def test_a_hand_over_ends_with_the_session(place: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The metadata store is away for the session timeout: nobody can move a leadership."""
+    world = loaded()
+    node = controller_of(world) if place == "controller" else others_of(world)[0]
+    for broker_id in world.nodes:
+        world.cut_store(broker_id)
+    node.begin_stop()
+    world.advance(SHUTDOWN_TIMEOUT_MS // 2)
+    assert isinstance(node.stage, stages.HandOver)
+    world.expire_session(node.broker_id)
+    node.session.is_cut = False  # its own side finds that the session has run out
+    while isinstance(node.stage, stages.HandOver):
+        assert world.step()
+    assert "stops with its leaderships: its session with the metadata store ended" in caplog.text
+    world.advance(stages.DRAIN_MS_MAX)
+    assert node.is_over
+    assert node.core.hand_over.state is State.ENDED
+
+
 def test_without_a_session_nothing_is_handed_over() -> None:
     """The controller does not know a broker whose session has ended: the others lead already."""
     world = loaded()

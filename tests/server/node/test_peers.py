@@ -1,4 +1,4 @@
-"""What every `Peers` does: over the links of a simulation, and over unix sockets on two loops.
+"""What every `Peers` does: over the links of a simulation, and over Unix sockets and TCP on two loops.
 
 Broker 1 asks. Broker 2 answers when the test says so. Nobody has ever heard of broker 9.
 """
@@ -23,17 +23,30 @@ from odradek.base.execution import TurnTime
 from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings
-from odradek.net.client_connection import Connect
+from odradek.base.values import value
 from odradek.net.request_pipeline import ConnectionFailed, NotConnected
+from odradek.server.edge.addresses import ListenerAddress
 from odradek.server.edge.connections import ConnectionMaker
 from odradek.server.edge.dispatch import Answerable
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.server.edge.peer_listener import PeerConnections, PeerListener, limits_of_brokers
+from odradek.server.edge.peer_listener import (
+    PeerConnections,
+    PeerListener,
+    TcpPeerListener,
+    UnixPeerListener,
+    limits_of_brokers,
+)
+from odradek.server.edge.tcp_servers import TcpServers
 from odradek.server.edge.unix_address import UnixAddress, broker_socket
 from odradek.server.node.life import Life
 from odradek.server.node.peers import NoPeers, PeerOutcome, PeerRequest, Peers
 from odradek.server.node.ports import Surroundings
-from odradek.server.process.peer_sockets import PeerSockets, unix_connect
+from odradek.server.process.peer_addresses import (
+    PeerAddress,
+    TcpPeerAddress,
+    UnixPeerAddress,
+)
+from odradek.server.process.peer_sockets import PeerSockets
 from odradek.testing.sim import World
 from odradek.timer import Timer
 from odradek.wire.headers import RequestHeader, decode_request_header, encode_response_header
@@ -166,10 +179,23 @@ class Simulated:
         """Nothing to do."""
 
 
+@value
+class Held:
+    """An address to which nobody gets while the cluster is held."""
+
+    inner: PeerAddress
+    cluster: OnSockets
+
+    async def connect(self, protocol: Callable[[], asyncio.BufferedProtocol]) -> object:
+        while self.cluster.is_held:
+            await asyncio.sleep(0)
+        return await self.inner.connect(protocol)
+
+
 class OnSockets:
     """Two ends of real sockets on one loop, in virtual time."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, directory: Path) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, directory: Path, *, is_tcp: bool = False) -> None:
         self.broker = Dispatcher()
         self._loop = loop
         self._errors: list[dict[str, Any]] = []
@@ -177,13 +203,18 @@ class OnSockets:
         self._directory = directory
         self._clock = ManualClock()
         self._timer = Timer(self._clock)
-        self._is_held = False
+        self.is_held = False
+        self._is_tcp = is_tcp
+        # Where broker 2 is; 0 is any port that is free.
+        self._port = 0
+        self._settings = replace(BrokerSettings(), odradek_loop_spin_max_us=0)
         self._run(self._begin())
 
     async def _begin(self) -> None:
-        self._road = unix_connect(str(self._directory))
         stalls = LoopStalls(lambda: 0, self._clock)
-        self._sockets = PeerSockets(BrokerId(1), self._connect_to, self._timer, stalls)
+        self._sockets = PeerSockets(
+            BrokerId(1), self._address_of, lambda: self._settings, self._timer, stalls
+        )
         unused = cast(Any, None)
         self._life = Life(
             Surroundings(
@@ -205,22 +236,23 @@ class OnSockets:
         await self._listen()
 
     async def _listen(self) -> None:
-        settings = replace(BrokerSettings(), odradek_loop_spin_max_us=0)
-        maker = ConnectionMaker(lambda: settings, HeldCalls(), TurnTime(lambda: 0))
-        self._listener = PeerListener(
-            UnixAddress(broker_socket(str(self._directory), BrokerId(2))),
-            PeerConnections(maker, self._clock, limits_of_brokers),
-        )
+        maker = ConnectionMaker(lambda: self._settings, HeldCalls(), TurnTime(lambda: 0))
+        connections = PeerConnections(maker, self._clock, limits_of_brokers)
+        self._listener: PeerListener
+        if self._is_tcp:
+            servers = TcpServers(connections, lambda: 50, finds_vanished=True)
+            self._port = await servers.bind(ListenerAddress("BROKERS", "127.0.0.1", self._port))
+            self._listener = TcpPeerListener(servers, connections)
+        else:
+            path = broker_socket(str(self._directory), BrokerId(2))
+            self._listener = UnixPeerListener(UnixAddress(path), connections)
         self._listener.bind()
         await self._listener.accept(self.broker)
 
-    def _connect_to(self, broker_id: BrokerId) -> Connect:
-        return partial(self._connect, self._road(broker_id))
-
-    async def _connect(self, connect: Connect, protocol: Callable[[], asyncio.BufferedProtocol]) -> object:
-        while self._is_held:
-            await asyncio.sleep(0)
-        return await connect(protocol)
+    def _address_of(self, broker_id: BrokerId) -> PeerAddress | None:
+        if not self._is_tcp:
+            return Held(UnixPeerAddress(broker_socket(str(self._directory), broker_id)), self)
+        return Held(TcpPeerAddress("127.0.0.1", self._port), self) if broker_id == 2 else None
 
     def connect(self) -> Peers:
         return self._life.surroundings.connect_peers()
@@ -233,10 +265,10 @@ class OnSockets:
         self._run(self._listen())
 
     def hold(self) -> None:
-        self._is_held = True
+        self.is_held = True
 
     def let_pass(self) -> None:
-        self._is_held = False
+        self.is_held = False
 
     def die(self) -> None:
         self._life.end()
@@ -267,6 +299,8 @@ KINDS: dict[str, Callable[[Path], Cluster]] = {
     "simulation": Simulated,
     "asyncio": lambda directory: OnSockets(asyncio.SelectorEventLoop(), directory),
     "uvloop": lambda directory: OnSockets(uvloop.new_event_loop(), directory),
+    "asyncio-tcp": lambda directory: OnSockets(asyncio.SelectorEventLoop(), directory, is_tcp=True),
+    "uvloop-tcp": lambda directory: OnSockets(uvloop.new_event_loop(), directory, is_tcp=True),
 }
 
 

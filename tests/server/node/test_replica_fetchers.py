@@ -81,7 +81,12 @@ class Cluster:
         return self[broker_id].core.fetchers
 
     def produce(
-        self, count: int = 1, acks: int = ALL, at: SimNode | None = None, partition: int = 0
+        self,
+        count: int = 1,
+        acks: int = ALL,
+        at: SimNode | None = None,
+        partition: int = 0,
+        topic: str = "orders",
     ) -> SimRequest[ProduceResponse]:
         """One batch of `count` records, unlike all others, to the leader."""
         node = at or self.leader
@@ -90,9 +95,7 @@ class Cluster:
             self.written += 1
             builder.append(node.clock.wall_ms(), None, b"record %d;" % self.written)
         data = [
-            TopicProduceData(
-                "orders", partition_data=[PartitionProduceData(partition, bytes(builder.build()))]
-            )
+            TopicProduceData(topic, partition_data=[PartitionProduceData(partition, bytes(builder.build()))])
         ]
         return node.send(ProduceRequest(None, acks, 60_000, data), 9)
 

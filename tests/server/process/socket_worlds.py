@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from odradek.base.clock import SystemClock, machine_short_clock
 from odradek.base.execution import TurnTime
-from odradek.metadata.service.client import ClientSession, SessionState, SessionWish
+from odradek.metadata.remote_session import SessionState
+from odradek.metadata.service.client import ClientSession, SessionWish
 from odradek.metadata.store import MetadataStore
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.process.event_loop import new_event_loop

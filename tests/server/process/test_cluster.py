@@ -1,6 +1,7 @@
 """Brokers that start and stop as a process does, as one cluster: on one loop, with real sockets between them.
 
-Their metadata store is served over a socket, too. Clients are on TCP connections of the same loop.
+Their metadata store is served over a socket, too. Clients are on TCP connections of the same loop. Between
+themselves the brokers use Unix sockets, or TCP, where each start of a broker has another port.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from odradek.base.ids import BrokerId
 from odradek.base.settings import SettingLayers
 from odradek.metadata.embedded import METADATA_FILE
 from odradek.net.client_connection import ClientConnection
-from odradek.net.request_pipeline import Answer, Outcome, decode_answer
+from odradek.net.request_pipeline import Answer, Failure, Outcome, decode_answer
 from odradek.server.admin.descriptions import describe
-from odradek.server.edge.listener import CannotListen
+from odradek.server.edge.cannot_listen import CannotListen
 from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
@@ -29,11 +30,12 @@ from odradek.server.process.shell import Shell
 from odradek.server.process.store_server import serve_store
 from odradek.storage.faulty_files import FaultyFileSystem
 from odradek.timer import Timer
-from odradek.wire.message import Request, ResponseT
+from odradek.wire.message import Message, Request, ResponseT
 from odradek.wire.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
+from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -70,8 +72,9 @@ WAIT_S = 60.0
 class Client:
     """A client's connection to one broker."""
 
-    def __init__(self, broker: Broker) -> None:
-        host, _, port = broker.bootstrap_servers.rpartition(":")
+    def __init__(self, broker: Broker, address: str | None = None) -> None:
+        """`address` is that of the broker's first listener for clients unless it is given."""
+        host, _, port = (address or broker.bootstrap_servers).rpartition(":")
         loop = asyncio.get_running_loop()
         connect = partial(loop.create_connection, host=host, port=int(port))
         self.received = b""
@@ -80,10 +83,13 @@ class Client:
             broker.bootstrap_servers, connect, loop, Timer(SystemClock()), client_id="client"
         )
 
-    async def ask(self, request: Request[ResponseT], response: type[ResponseT], version: int) -> ResponseT:
+    async def outcome(self, request: Message, version: int) -> Outcome:
         ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._connection.send(request, version, 60_000, ended.set_result)
-        outcome = await ended
+        return await ended
+
+    async def ask(self, request: Request[ResponseT], response: type[ResponseT], version: int) -> ResponseT:
+        outcome = await self.outcome(request, version)
         assert isinstance(outcome, Answer), outcome.error.message
         self.received += bytes(outcome.frame)
         return decode_answer("the broker", outcome, response)
@@ -95,7 +101,9 @@ class Client:
 class Cluster:
     """Three brokers on the running loop."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, is_tcp: bool) -> None:
+        self.is_tcp = is_tcp
+        """Whether the brokers reach each other over TCP."""
         self.directory = directory / "sockets"
         self.directory.mkdir(mode=0o700)
         self.brokers: dict[BrokerId, Broker] = {}
@@ -105,15 +113,18 @@ class Cluster:
         self._clients: dict[BrokerId, Client] = {}
 
     async def start(self, broker_id: BrokerId) -> Broker:
-        layers, unknown = SettingLayers.from_static(
-            {
-                "node.id": str(broker_id),
-                "listeners": "PLAINTEXT://127.0.0.1:0",
-                "log.dirs": str(self._data / f"data-{broker_id}"),
-                "odradek.cluster.directory": str(self.directory),
-                "odradek.cluster.brokers": str(len(BROKERS)),
-            }
-        )
+        given = {
+            "node.id": str(broker_id),
+            "listeners": "PLAINTEXT://127.0.0.1:0",
+            "log.dirs": str(self._data / f"data-{broker_id}"),
+            "odradek.cluster.directory": str(self.directory),
+            "odradek.cluster.brokers": str(len(BROKERS)),
+        }
+        if self.is_tcp:
+            given["listeners"] = "BROKERS://127.0.0.1:0,PLAINTEXT://127.0.0.1:0"
+            given["listener.security.protocol.map"] = "BROKERS:PLAINTEXT,PLAINTEXT:PLAINTEXT"
+            given["inter.broker.listener.name"] = "BROKERS"
+        layers, unknown = SettingLayers.from_static(given)
         assert not unknown
         files = self._files[broker_id] = FaultyFileSystem(lambda seconds: None, durable=False)
         broker = self.brokers[broker_id] = await lifecycle.start(Shell(layers, file_system=files))
@@ -186,8 +197,8 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def running(directory: Path) -> AsyncIterator[Cluster]:
-    cluster = Cluster(directory)
+async def running(directory: Path, *, is_tcp: bool) -> AsyncIterator[Cluster]:
+    cluster = Cluster(directory, is_tcp=is_tcp)
     store = await serve_store(str(cluster.directory), directory / METADATA_FILE, durable=False)
     try:
         for broker_id in BROKERS:
@@ -198,12 +209,12 @@ async def running(directory: Path) -> AsyncIterator[Cluster]:
         await store.stop()
 
 
-@pytest.fixture
-def play(tmp_path: Path) -> Callable[[Callable[[Cluster], object]], None]:
+@pytest.fixture(params=["unix", "tcp"])
+def play(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[Callable[[Cluster], object]], None]:
     """Runs a scenario on a broker's own kind of loop."""
 
     async def main(scenario: Callable[[Cluster], object]) -> None:
-        async with running(tmp_path) as cluster:
+        async with running(tmp_path, is_tcp=request.param == "tcp") as cluster:
             await scenario(cluster)  # type: ignore[misc]
 
     def run(scenario: Callable[[Cluster], object]) -> None:
@@ -225,7 +236,7 @@ def test_what_is_acknowledged_is_on_all_brokers_and_who_was_away_catches_up(play
         assert await cluster.produce("orders", b"a", at=1) == 0
         assert [cluster.end_offset("orders", broker_id) for broker_id in BROKERS] == [1, 1, 1]
         await cluster.stop(3)
-        assert not (cluster.directory / "broker-3.sock").exists()
+        assert [path.name for path in cluster.directory.glob("broker-3*")] == []
         assert await cluster.produce("orders", b"b", b"c", at=1) == 1
         assert [cluster.end_offset("orders", broker_id) for broker_id in (1, 2)] == [3, 3]
         await cluster.start(3)
@@ -275,7 +286,10 @@ def test_clients_see_clients_listeners_and_administrators_see_brokers_connection
         brokers = [row for row in rows if row["listener"] == "BROKERS"]
         assert len(clients) == len(cluster.brokers[1].view.connections) == 1
         assert {row["client_id"] for row in brokers} == {"broker-2", "broker-3"}, "they fetch"
-        assert {row["client"] for row in brokers} == {"unix"}
+        expected = "127.0.0.1" if cluster.is_tcp else "unix"
+        assert {row["client"].partition(":")[0] for row in brokers} == {expected}
+        sockets = [path.name for path in cluster.directory.glob("broker-*.sock")]
+        assert bool(sockets) != cluster.is_tcp
 
     play(scenario)
 
@@ -314,6 +328,8 @@ def test_what_only_brokers_may_send_is_refused_on_clients_listeners(play: Play) 
 
 def test_a_second_broker_of_an_id_does_not_start_and_changes_nothing(play: Play) -> None:
     async def scenario(cluster: Cluster) -> None:
+        if cluster.is_tcp:  # its session waits for the end of the first one's
+            return
         first = cluster.brokers[2]
         with pytest.raises(CannotListen, match=r"broker-2\.sock: another broker with this id is running"):
             await cluster.start(2)
@@ -322,6 +338,44 @@ def test_a_second_broker_of_an_id_does_not_start_and_changes_nothing(play: Play)
         assert await cluster.produce("orders", b"a", at=1) == 0
 
     play(scenario)
+
+
+def test_the_tcp_listener_between_brokers_serves_no_clients(tmp_path: Path) -> None:
+    """What brokers send each other is served there; a client learns from ApiVersions that it is wrong."""
+
+    async def main() -> None:
+        async with running(tmp_path, is_tcp=True) as cluster:
+            broker = cluster.brokers[1]
+            (address,) = [one for one in broker.shell.listeners.bound if one.name == "BROKERS"]
+            client = Client(broker, str(address))
+            served = await client.ask(ApiVersionsRequest("a", "1"), ApiVersionsResponse, 3)
+            keys = {one.api_key for one in served.api_keys}
+            assert {1, 4, 5, 6, 7, 18, 58, 67} <= keys
+            assert not {0, 3, 10, 19} & keys, "neither Produce, Metadata, FindCoordinator nor CreateTopics"
+            order = await client.ask(LeaderAndIsrRequest(1, broker_epoch=0), LeaderAndIsrResponse, 7)
+            assert order.error_code == ErrorCode.STALE_CONTROLLER_EPOCH, "it is read, and is outdated"
+            refused = await client.outcome(MetadataRequest(), 12)
+            assert isinstance(refused, Failure), "the connection is closed"
+            client.close()
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main())
+
+
+def test_what_brokers_register_has_all_listeners_and_clients_learn_of_their_own(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, is_tcp=True) as cluster:
+            for broker in cluster.brokers.values():
+                known = broker.core.image.brokers
+                assert set(known) == set(BROKERS)
+                for other_id, other in known.items():
+                    bound = cluster.brokers[other_id].shell.listeners.bound
+                    assert [(end.listener, end.port) for end in other.endpoints] == [
+                        (one.name, one.port) for one in bound
+                    ]
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main())
 
 
 def test_a_broker_that_is_alone_has_no_listener_for_brokers(tmp_path: Path) -> None:

@@ -49,6 +49,29 @@ def test_what_a_broker_gets_is_accepted_by_a_broker() -> None:
     assert [str(one) for one in plan.advertised] == ["localhost:9093", "localhost:9193"]
 
 
+BETWEEN = {
+    "listeners": "BROKERS://127.0.0.1:0,PLAINTEXT://127.0.0.1:9092",
+    "listener.security.protocol.map": "BROKERS:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    "inter.broker.listener.name": "BROKERS",
+}
+
+
+def test_each_broker_has_its_own_port_for_the_others_which_is_not_for_clients() -> None:
+    found = cluster_settings(BETWEEN, 3)
+    assert found.for_brokers == "BROKERS"
+    assert [one.name for one in found.opened_to_clients] == ["PLAINTEXT"]
+    assert found.wanted_ports(3) == {"BROKERS": 0, "PLAINTEXT": 9094}
+    given = found.settings_of(3, {"BROKERS": 40_000, "PLAINTEXT": 9094}, "/run/sockets")
+    assert given["listeners"] == "BROKERS://127.0.0.1:40000,PLAINTEXT://127.0.0.1:9094"
+    layers, _ = SettingLayers.from_static(given)
+    assert plan_listeners(layers.in_force).for_brokers == "BROKERS"
+
+
+def test_a_listener_between_brokers_cannot_be_the_only_one() -> None:
+    with pytest.raises(SettingError, match="names PLAINTEXT, the only one of listeners, and serves no"):
+        cluster_settings({"inter.broker.listener.name": "PLAINTEXT"}, 3)
+
+
 def test_without_settings_there_are_the_defaults() -> None:
     found = cluster_settings({}, 2)
     settings = found.settings_of(2, found.wanted_ports(2), "/s")

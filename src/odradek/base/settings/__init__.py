@@ -9,6 +9,7 @@
 """
 
 from odradek.base.settings.broker import BROKER_SETTINGS, BrokerSettings
+from odradek.base.settings.broker.replicas import RACK_AWARE_SELECTOR
 from odradek.base.settings.definition import Kind, Setting, Update, Value
 from odradek.base.settings.group import GROUP_SETTINGS, GroupBounds, GroupConfig
 from odradek.base.settings.layers import Resolved, SettingLayers, Source, Synonym
@@ -17,6 +18,7 @@ from odradek.base.settings.topic import TOPIC_SETTINGS, TopicConfig
 __all__ = [
     "BROKER_SETTINGS",
     "GROUP_SETTINGS",
+    "RACK_AWARE_SELECTOR",
     "TOPIC_SETTINGS",
     "BrokerSettings",
     "GroupBounds",

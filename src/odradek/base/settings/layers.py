@@ -99,7 +99,7 @@ class SettingLayers:
         if faults:
             listed = "; ".join(f"({number}) {fault}" for number, fault in enumerate(faults, 1))
             raise SettingError(f"{len(faults)} settings are refused: {listed}")
-        fault = contradiction(layers.in_force)
+        fault = contradiction(layers.in_force, layers.static)
         if fault is not None:
             raise SettingError(fault)
         return layers, unknown

@@ -18,6 +18,7 @@ from odradek.metadata.controller.decision import Put
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.events import BrokerAnswered
 from odradek.metadata.controller.notices import delete_notices, list_notices, read_notices
+from odradek.metadata.controller.replica_moves import ReplicaMoves
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, BrokerRegistered, PartitionImage
@@ -31,7 +32,8 @@ class ActiveController:
     def __init__(self, cluster: ControlledCluster, settings: ControllerSettings, chance: Chance) -> None:
         self._cluster = cluster
         self._deletions = TopicDeletions(cluster)
-        self._answering = RequestAnswering(cluster, self._deletions, settings, chance)
+        self._moves = ReplicaMoves(cluster)
+        self._answering = RequestAnswering(cluster, self._deletions, self._moves, settings, chance)
 
     def answer(self, request: ControllerRequest) -> StoreSteps[Answer]:
         """Decide a request and carry the decisions out. Raises ApiError to refuse it as a whole."""
@@ -50,6 +52,7 @@ class ActiveController:
             yield from self._cluster.tell_everything(broker_id)
         for name in list(self._cluster.image.deleting):
             yield from self._deletions.start(name)
+        yield from self._moves.resume()
         yield from self._cluster.flush()
 
     def brokers_changed(self) -> StoreSteps[None]:
@@ -81,9 +84,21 @@ class ActiveController:
             yield from self._cluster.tell_everything(broker.broker_id)
         if came:
             yield from self._deletions.broker_came()
+        yield from self._moves.proceed()
         if gone or came:
             self._cluster.messages.brokers_changed()
         yield from self._cluster.flush()
+
+    def partition_written(self, named: TopicPartition) -> StoreSteps[None]:
+        """The state of a partition that is being reassigned was written."""
+        yield from self._moves.state_changed(named)
+        yield from self._cluster.flush()
+
+    def reconnected(self) -> StoreSteps[None]:
+        """Read again what is watched: the watches may have fired unheard."""
+        yield from self.brokers_changed()
+        yield from self._moves.resume()
+        yield from self.notices()
 
     def notices(self) -> StoreSteps[None]:
         """R4, R6: take all notices that brokers left for the controller, and watch for more."""

@@ -17,9 +17,11 @@ from odradek.metadata.controller.decision import Decisions
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.partition_creation import decide_more_partitions
 from odradek.metadata.controller.producer_ids import decide_producer_ids
+from odradek.metadata.controller.replica_moves import ReplicaMoves
 from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     AlterConfigs,
+    AlterReassignments,
     Answer,
     ControlledShutdown,
     ControllerRequest,
@@ -27,6 +29,7 @@ from odradek.metadata.controller.requests import (
     CreateTopics,
     DeleteTopics,
     ElectLeaders,
+    ListReassignments,
     ProducerIdBlock,
     RebalanceLeaders,
     ResourceOutcomes,
@@ -71,10 +74,12 @@ class RequestAnswering:
         self,
         cluster: ControlledCluster,
         deletions: TopicDeletions,
+        moves: ReplicaMoves,
         settings: ControllerSettings,
         chance: Chance,
     ) -> None:
         self._cluster = cluster
+        self._moves = moves
         self._carrying_out = CarryingOut(cluster, deletions)
         self._settings = settings
         self._chance = chance
@@ -95,6 +100,10 @@ class RequestAnswering:
                 answer = yield from self._allocate_producer_ids(request)
             case ElectLeaders():
                 answer = yield from leader_moves.elect(self._cluster, request)
+            case AlterReassignments():
+                answer = yield from self._moves.alter(request)
+            case ListReassignments():
+                answer = yield from self._moves.list(request)
             case ControlledShutdown():
                 answer = yield from leader_moves.shut_down(self._cluster, request)
             case RebalanceLeaders():

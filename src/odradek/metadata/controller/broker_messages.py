@@ -12,7 +12,7 @@ and which topics there are, before it leads. A broker that is not live gets none
 it registers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 from typing import Final, TypeVar
@@ -68,13 +68,21 @@ class BrokerMessages:
         self._stops: dict[BrokerId, dict[TopicPartition, StopReplicaPartition]] = {}
 
     def partition_changed(
-        self, image: ClusterImage, topic_partition: TopicPartition, *, is_new: bool = False
+        self,
+        image: ClusterImage,
+        topic_partition: TopicPartition,
+        *,
+        is_new: bool = False,
+        added: Container[BrokerId] = (),
     ) -> None:
-        """Note LeaderAndIsr for the replicas and UpdateMetadata for every broker."""
+        """Note LeaderAndIsr for the replicas, as new ones for those `added`, and UpdateMetadata for all."""
         partition = image.partition(topic_partition)
         assert partition is not None, f"{topic_partition} is not known"
         for replica in partition.replicas:
-            self._leader_and_isr.setdefault(replica, {})[topic_partition] = is_new
+            roles = self._leader_and_isr.setdefault(replica, {})
+            roles[topic_partition] = is_new or replica in added or roles.get(topic_partition, False)
+            if replica in added:
+                self._stops.get(replica, {}).pop(topic_partition, None)
         for broker_id in image.brokers:
             self._updates.setdefault(broker_id, {})[topic_partition] = None
 
@@ -113,7 +121,9 @@ class BrokerMessages:
         self._settings[resource] = None
 
     def stop(self, replica: Replica, partition: PartitionImage | None, *, delete: bool) -> None:
-        """Note StopReplica for a broker."""
+        """Note StopReplica for a broker, and no role if it has no replica any more."""
+        if partition is None or replica.broker_id not in partition.replicas:
+            self._leader_and_isr.get(replica.broker_id, {}).pop(replica.topic_partition, None)
         epoch = NO_EPOCH if partition is None else partition.leader_epoch
         stops = self._stops.setdefault(replica.broker_id, {})
         stops[replica.topic_partition] = StopReplicaPartition(replica.topic_partition, epoch, delete)

@@ -48,6 +48,8 @@ WRITES_PER_COMMIT_MAX: Final = 200
 STATES_PER_WRITE_MAX = 100
 STATE_BYTES_MAX = 2_048
 """More than a partition's state and its path take: a topic's name and 100 replicas."""
+ASSIGNED_PER_STATE: Final = 40
+"""How many partitions of a topic's node take the room of one state."""
 ATTEMPTS_MAX = 10
 
 Successor: TypeAlias = Callable[[TopicPartition, PartitionImage], PartitionImage | None]
@@ -241,9 +243,7 @@ class ControlledCluster:
                     epoch = self.image.controller_epoch
                     successors.append((named, replace(after, controller_epoch=epoch)))
             pending = []
-            states_max = min(STATES_PER_WRITE_MAX, self.writes_max)
-            for begin in range(0, len(successors), states_max):
-                chunk = successors[begin : begin + states_max]
+            for chunk in self._fitting(successors):
                 if (yield from self._write_states(chunk)):
                     changed.extend(named for named, _ in chunk)
                 else:
@@ -253,9 +253,49 @@ class ControlledCluster:
             yield from self.refresh(pending)
         return changed
 
+    def _fitting(
+        self, successors: Iterable[tuple[TopicPartition, PartitionImage]]
+    ) -> Iterator[list[tuple[TopicPartition, PartitionImage]]]:
+        """The successors in chunks that fit into a write each, with the nodes of the topics they reassign."""
+        most = min(STATES_PER_WRITE_MAX, self.writes_max)
+        chunk: list[tuple[TopicPartition, PartitionImage]] = []
+        reassigned: set[str] = set()
+        size = 0
+        for named, state in successors:
+            cost = 1
+            if named.topic not in reassigned and self._is_reassigned(named, state):
+                cost += 1 + len(self.image.topics[named.topic].partitions) // ASSIGNED_PER_STATE
+            if chunk and size + cost > most:
+                yield chunk
+                chunk, size = [], 0
+                reassigned.clear()
+            if cost > 1:
+                reassigned.add(named.topic)
+            chunk.append((named, state))
+            size += cost
+        if chunk:
+            yield chunk
+
+    def _is_reassigned(self, named: TopicPartition, after: PartitionImage) -> bool:
+        """Whether a partition's successor has other replicas, which its topic's node holds."""
+        before = self.image.partition(named)
+        assert before is not None, f"{named} is not known"
+        return _assignment(before) != _assignment(after)
+
+    def _topic_writes(self, states: Iterable[tuple[TopicPartition, PartitionImage]]) -> Iterator[SetData]:
+        """The nodes of the topics that get other assignments."""
+        reassigned: dict[str, dict[int, PartitionImage]] = {}
+        for named, state in states:
+            if self._is_reassigned(named, state):
+                reassigned.setdefault(named.topic, {})[named.partition] = state
+        for name, changed in reassigned.items():
+            topic = self.image.topics[name]
+            document = codec.encode_topic(topic.topic_id, {**topic.partitions, **changed})
+            yield SetData(paths.topic(name), document)
+
     def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> StoreSteps[bool]:
         """Write states all or none; False when a leader has written one of them meanwhile."""
-        writes = yield from stepwise(states, _state_write)
+        writes = [*self._topic_writes(states), *(yield from stepwise(states, _state_write))]
         failed = yield from self.commit(writes)
         if failed is not None:
             if failed.fault not in _CHANGED_BY_ANOTHER:
@@ -265,11 +305,26 @@ class ControlledCluster:
             self._note_election(named, state)
         for begin in range(0, len(states), ITEMS_PER_STEP):
             some = states[begin : begin + ITEMS_PER_STEP]
+            before = [self.image.partition(named) for named, _ in some]
             self.apply(*(PartitionChanged(*named, state) for named, state in some))
-            for named, _ in some:
-                self.messages.partition_changed(self.image, named)
+            for (named, state), earlier in zip(some, before, strict=True):
+                self._note_replicas(named, earlier, state)
             yield None
         return True
+
+    def _note_replicas(
+        self, named: TopicPartition, before: PartitionImage | None, after: PartitionImage
+    ) -> None:
+        """Note the messages for a written state; replicas that have left the partition are deleted."""
+        assert before is not None, f"{named} is not known"
+        added = [replica for replica in after.replicas if replica not in before.replicas]
+        self.messages.partition_changed(self.image, named, added=added)
+        for broker_id in before.replicas:
+            if broker_id not in after.replicas:
+                left = Replica(named, broker_id)
+                self.failed.pop(left, None)
+                self._log_ends.pop(left, None)
+                self.messages.stop(left, after, delete=True)
 
     def _note_election(self, named: TopicPartition, after: PartitionImage) -> None:
         """Report an unclean election that was written, before the image has it."""
@@ -283,10 +338,10 @@ class ControlledCluster:
             for replica in after.replicas:
                 self._log_ends.pop(Replica(named, replica), None)
 
-    def refresh(self, partitions: Iterable[TopicPartition]) -> StoreSteps[None]:
+    def refresh(self, partitions: Iterable[TopicPartition], *, watch: bool = False) -> StoreSteps[None]:
         """Take the states of these partitions from the store, as far as they are known here."""
         known = {named: state for named in partitions if (state := self.image.partition(named)) is not None}
-        found = yield from load_states(known)
+        found = yield from load_states(known, watch=watch)
         changes = [PartitionChanged(*named, state) for named, state in found.items() if state != known[named]]
         for begin in range(0, len(changes), ITEMS_PER_STEP):
             self.apply(*changes[begin : begin + ITEMS_PER_STEP])
@@ -300,7 +355,11 @@ class ControlledCluster:
         for named in new:
             partition = self.image.partition(named)
             assert partition is not None, f"{named} vanished within one event"
-            fresh = new_partition(self.image, partition.replicas)
+            fresh = replace(
+                new_partition(self.image, partition.replicas),
+                adding_replicas=partition.adding_replicas,
+                removing_replicas=partition.removing_replicas,
+            )
             yield from ensure(paths.partitions(named.topic))
             yield from ensure(paths.partition(*named))
             state = Create(
@@ -400,6 +459,11 @@ def _whole(setting: str, text: str) -> int:
     number = TOPIC_SETTINGS[setting].parse(text)
     assert isinstance(number, int), f"{setting} is a whole number"
     return number
+
+
+def _assignment(partition: PartitionImage) -> tuple[tuple[BrokerId, ...], ...]:
+    """What the node of the topic says about a partition."""
+    return partition.replicas, partition.adding_replicas, partition.removing_replicas
 
 
 def _state_write(changed: tuple[TopicPartition, PartitionImage]) -> SetData:

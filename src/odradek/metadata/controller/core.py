@@ -8,7 +8,8 @@ requests). So every decision uses an image with all earlier decisions. The cours
     on_event(StoreReplied(0, Committed(...)))       -> [ImageChanged(...), SendToBroker(...), Respond(7, ...)]
 
 Every broker has a `Controller`. The one whose broker holds /controller is active; the others only keep their
-registration alive, watch /controller, and refuse requests with NOT_CONTROLLER.
+registration alive, watch /controller, and refuse requests with NOT_CONTROLLER. A broker that finds the
+registration of another session cannot join (`EventFailed`); it tries again whenever that node has gone.
 
 A write whose answer was lost is looked up in the store (`outcomes`). If it stays unknown whether it was done,
 the image may be wrong: it is loaded again before the next event.
@@ -180,12 +181,18 @@ class Controller:
                 yield from self._join(registration, session)
             case WatchFired(paths.CONTROLLER):
                 yield from self._controller_changed()
+            case WatchFired(path) if self._waits_for(path):
+                yield from self._join_again()
             case WatchFired(paths.BROKER_IDS) if self._active is not None:
                 yield from self._active.brokers_changed()
             case WatchFired(paths.ISR_CHANGES) if self._active is not None:
                 yield from self._active.isr_changes()
             case WatchFired(paths.LOG_DIR_EVENTS) if self._active is not None:
                 yield from self._active.log_dir_events()
+            case WatchFired(path) if self._active is not None:
+                written = paths.partition_of_state(path)
+                if written is not None:
+                    yield from self._active.partition_written(written)
             case Reconnected():
                 yield from self._reconnected()
             case BrokerAnswered() if self._active is not None:
@@ -224,6 +231,18 @@ class Controller:
         self.image.apply(ClusterNamed(cluster_id))
         yield from self._compete(broker.broker_id)
 
+    def _waits_for(self, path: str) -> bool:
+        """Whether this broker registers when the node at that path, of another session, is gone."""
+        registration = self._registration
+        return (
+            self.broker is None and registration is not None and path == paths.broker(registration.broker_id)
+        )
+
+    def _join_again(self) -> StoreSteps[None]:
+        """Join after an attempt that failed, if there was one in this session."""
+        if self._registration is not None:
+            yield from self._join(self._registration, self._session)
+
     def _controller_changed(self) -> StoreSteps[None]:
         if self.broker is None:
             return
@@ -237,14 +256,11 @@ class Controller:
     def _reconnected(self) -> StoreSteps[None]:
         """Events of watches may be lost, and operations in flight may have failed: read everything again."""
         if self.broker is None:
-            if self._registration is not None:
-                yield from self._join(self._registration, self._session)
+            yield from self._join_again()
             return
         yield from self._controller_changed()
         if self._active is not None:
-            yield from self._active.brokers_changed()
-        if self._active is not None:
-            yield from self._active.notices()
+            yield from self._active.reconnected()
 
     def _compete(self, broker_id: BrokerId) -> StoreSteps[None]:
         epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())

@@ -79,6 +79,13 @@ def elect_for_reassignment(
     return None
 
 
+def keep_leader(partition: PartitionImage, min_isr: int) -> PartitionImage:
+    """The partition with the leader and ISR that it has, or still without a leader: its replicas changed."""
+    if partition.leader == NO_BROKER:
+        return _next(partition)
+    return _succeeded(partition, partition.leader, partition.isr, min_isr)
+
+
 def elect_for_shutdown(
     partition: PartitionImage, online: Container[BrokerId], stopping: Container[BrokerId], min_isr: int
 ) -> PartitionImage | None:

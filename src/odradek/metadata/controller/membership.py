@@ -38,7 +38,7 @@ def join(
 ) -> StoreSteps[tuple[str, BrokerImage]]:
     """Found the cluster if there is none, and register; returns the cluster's id, the broker with its epoch.
 
-    Raises ApiError(DUPLICATE_BROKER_REGISTRATION) when a live broker has that id.
+    Raises IdInUse while another session holds that id (`register_broker`).
     """
     cluster_id = yield from found_cluster(chance)
     return cluster_id, (yield from register_broker(registration, session, timestamp_ms))

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_TOPIC_ID, BrokerId, ProducerId, TopicId, TopicPartition
 from odradek.base.values import value
+from odradek.metadata.image import PartitionImage
 
 USE_DEFAULT = -1
 
@@ -129,6 +130,23 @@ class ElectLeaders:
 
 
 @value
+class AlterReassignments:
+    """Give partitions other replicas, or (None) those that they had before (KIP-455)."""
+
+    # In the request's order; of two entries for one partition the later one counts.
+    targets: tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]
+    # Whether a partition may get more or fewer replicas than it had (KIP-860).
+    allow_factor_change: bool = True
+
+
+@value
+class ListReassignments:
+    """Say which of these partitions, or of all (None), are being reassigned."""
+
+    partitions: tuple[TopicPartition, ...] | None = None
+
+
+@value
 class ControlledShutdown:
     """A broker is about to stop: move its leaderships away first (KIP-49)."""
 
@@ -151,6 +169,8 @@ ControllerRequest: TypeAlias = (
     | AlterConfigs
     | AllocateProducerIds
     | ElectLeaders
+    | AlterReassignments
+    | ListReassignments
     | ControlledShutdown
     | RebalanceLeaders
 )
@@ -185,7 +205,7 @@ class ResourceOutcome:
 
 @value
 class PartitionOutcome:
-    """What became of one partition of ElectLeaders."""
+    """What became of one partition of ElectLeaders or AlterReassignments."""
 
     topic_partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
@@ -208,9 +228,19 @@ class ResourceOutcomes:
 
 @value
 class PartitionOutcomes:
-    """The answer to ElectLeaders: what became of each partition that was named, or else of all."""
+    """The answer to ElectLeaders and AlterReassignments.
+
+    What became of each partition that was named, or else of all.
+    """
 
     partitions: Mapping[TopicPartition, PartitionOutcome]
+
+
+@value
+class Reassignments:
+    """The answer to ListReassignments: the partitions under way, those of a topic together."""
+
+    partitions: Mapping[TopicPartition, PartitionImage]
 
 
 @value
@@ -250,6 +280,7 @@ Answer: TypeAlias = (
     TopicOutcomes
     | ResourceOutcomes
     | PartitionOutcomes
+    | Reassignments
     | ProducerIdBlock
     | ShutdownProgress
     | RebalanceProgress

@@ -19,9 +19,7 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Steps
-from odradek.metadata.service.encoding import encode
 from odradek.metadata.service.layout import MalformedMessage
-from odradek.metadata.service.messages import Message
 from odradek.net.framing import FrameReader, FrameRefused, framed
 from odradek.net.server_connection import Transport
 
@@ -29,6 +27,9 @@ _log = logging.getLogger(__name__)
 
 M = TypeVar("M")
 M_contra = TypeVar("M_contra", contravariant=True)
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
 
 RunSliced: TypeAlias = Callable[[Steps[None], Callable[[Exception], None]], None]
 """`Slices.run`: runs steps, and calls back with what they raise."""
@@ -37,13 +38,13 @@ PIECE_BYTES: Final = 64 * 1024
 """How much is written at once: a transport copies what the peer does not take."""
 
 
-class Link(Protocol):
-    """A connection, as the cores use it. No method calls back."""
+class Link(Protocol[S_contra]):
+    """A connection over which messages `S` are sent, as the cores use it. No method calls back."""
 
     peer_pid: int
     """The process at the other end; 0 where that is not known."""
 
-    def send(self, message: Message) -> None:
+    def send(self, message: S_contra) -> None:
         """Send a message after the earlier ones; nothing happens when the connection has ended."""
 
     def take_heard(self) -> bool:
@@ -62,10 +63,10 @@ class Link(Protocol):
         """End the connection at once; `on_lost` follows."""
 
 
-class LinkEnd(Protocol[M_contra]):
-    """The owner of a connection."""
+class LinkEnd(Protocol[M_contra, S_co]):
+    """The owner of a connection: gets messages `M`, and sends messages `S`."""
 
-    def on_connected(self, link: Link) -> None:
+    def on_connected(self, link: Link[S_co]) -> None:
         """Called first, unless the connection could not be made."""
 
     def on_message(self, message: M_contra) -> None:
@@ -75,13 +76,14 @@ class LinkEnd(Protocol[M_contra]):
         """Called last, and also when the connection could not be made."""
 
 
-class Channel(Generic[M]):
+class Channel(Generic[M, S]):
     """A `Link` that is a protocol for a transport; see the module's head."""
 
     def __init__(
         self,
-        end: LinkEnd[M],
+        end: LinkEnd[M, S],
         decode: Callable[[Buffer], Steps[M]],
+        encode: Callable[[S], Steps[list[Buffer]]],
         scratch: memoryview,
         run: RunSliced,
         *,
@@ -92,6 +94,7 @@ class Channel(Generic[M]):
         self.peer_pid = 0
         self._end = end
         self._decode = decode
+        self._encode = encode
         self._run = run
         self._reader = FrameReader(scratch, frame_bytes_max, frame_bytes_min=1)
         self._waits_for_reader = waits_for_reader
@@ -100,7 +103,7 @@ class Channel(Generic[M]):
         # Whole frames that were not decoded, oldest first; while there are any, nothing is read.
         self._frames: deque[Buffer] = deque()
         # Messages that were not encoded, oldest first.
-        self._messages: deque[Message] = deque()
+        self._messages: deque[S] = deque()
         # Encoded bytes that the transport did not get, oldest first.
         self._unsent: deque[memoryview] = deque()
         # Whether the steps that decode, encode, or write have begun and not ended.
@@ -118,7 +121,7 @@ class Channel(Generic[M]):
 
     # --- the owner's side
 
-    def send(self, message: Message) -> None:
+    def send(self, message: S) -> None:
         """See `Link.send`."""
         if self._transport is None or self._is_closing:
             return
@@ -237,7 +240,7 @@ class Channel(Generic[M]):
     def _encode_all(self) -> Steps[None]:
         try:
             while self._messages:
-                parts = yield from encode(self._messages.popleft())
+                parts = yield from self._encode(self._messages.popleft())
                 if self._transport is None:
                     break
                 self._unsent.extend(map(memoryview, framed(parts)))

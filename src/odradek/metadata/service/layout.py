@@ -102,6 +102,7 @@ FAULTS: Final = (
     Fault.CONNECTION_LOSS,
     Fault.STORE_FAILED,
     Fault.UNREACHABLE,
+    Fault.NOT_ALLOWED,
 )
 """By their number on the wire: a new one is added at the end."""
 FAULT_NUMBERS: Final = {fault: number for number, fault in enumerate(FAULTS)}

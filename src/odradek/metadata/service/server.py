@@ -41,6 +41,7 @@ from odradek.metadata.service.messages import (
     CloseSession,
     Greeting,
     Heartbeat,
+    Message,
     OpenSession,
     ResumeSession,
     SessionBegan,
@@ -95,7 +96,7 @@ class ServedConnection:
         self._service = service
         self._state = _State.NEW
         # None before the connection is made and after it is lost.
-        self._link: Link | None = None
+        self._link: Link[Message] | None = None
         # The session in the engine's host; None in NEW, and where it was refused.
         self._session: HostedSession | None = None
         # Its lease; None exactly where `_session` is.
@@ -155,7 +156,7 @@ class ServedConnection:
 
     # --- the connection's side
 
-    def on_connected(self, link: Link) -> None:
+    def on_connected(self, link: Link[Message]) -> None:
         """See `LinkEnd.on_connected`."""
         self._link = link
         self._service.connected(self)

@@ -27,8 +27,8 @@ from odradek.server.admin.index_page import index_page
 from odradek.server.admin.metrics import metrics_in_steps
 from odradek.server.admin.replicas import replicas_in_steps, wanted_replicas
 from odradek.server.admin.view import BrokerView
+from odradek.server.edge.cannot_listen import CannotListen, cannot_listen
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.listener import CannotListen, cannot_listen
 from odradek.server.edge.open_files import admin_connections_affordable
 
 if TYPE_CHECKING:

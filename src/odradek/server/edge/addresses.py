@@ -1,4 +1,4 @@
-"""Addresses of listeners: which ones are opened, and which ones are advertised to clients.
+"""Addresses of listeners: which ones are opened, which ones are advertised, and which one brokers use.
 
 listeners                advertised.listeners       opened           advertised
 PLAINTEXT://127.0.0.1:0                             127.0.0.1:40123  127.0.0.1:40123
@@ -7,6 +7,13 @@ PLAINTEXT://0.0.0.0:0    PLAINTEXT://kafka:443      0.0.0.0:40123    kafka:443
 PLAINTEXT://0.0.0.0:9092 PLAINTEXT://0.0.0.0:9092   refused: no client can connect to 0.0.0.0
 A://:9092,B://:9092                                 refused: one port cannot belong to two listeners
 CONTROLLER://:9093       (controller.listener.names=CONTROLLER)      not opened, not advertised
+
+Where the brokers of a cluster reach each other, with inter.broker.listener.name=BROKERS:
+
+a broker alone in its cluster                BROKERS is a listener for clients like the others
+odradek.cluster.directory                    BROKERS is for brokers alone; without the setting: Unix sockets
+zookeeper.connect                            BROKERS is for brokers alone; without the setting: refused
+BROKERS is the only listener of a cluster    refused: clients could not connect
 """
 
 import socket
@@ -19,6 +26,7 @@ from odradek.base.settings import BrokerSettings
 from odradek.base.values import value
 
 PLAINTEXT: Final = "PLAINTEXT"
+_WITHOUT: Final = ", or remove the setting: brokers of one machine then use Unix sockets"
 BROKERS: Final = "BROKERS"
 """The name of the listener between brokers, in descriptions."""
 
@@ -54,6 +62,20 @@ class ListenerPlan(NamedTuple):
     advertised: tuple[ListenerAddress, ...]
     # Names of the listeners that only KRaft controllers use.
     for_controllers: tuple[str, ...]
+    # The name of the listener, one of both, that only brokers use; None if there is none.
+    for_brokers: str | None = None
+
+    @property
+    def opened_to_clients(self) -> tuple[ListenerAddress, ...]:
+        """The listeners that clients use; never empty."""
+        return listeners_for_clients(self.opened, self.for_brokers)
+
+
+def listeners_for_clients(
+    addresses: Iterable[ListenerAddress], for_brokers: str | None
+) -> tuple[ListenerAddress, ...]:
+    """Returns the addresses without that of the listener for brokers alone; `for_brokers` is its name."""
+    return tuple(address for address in addresses if address.name != for_brokers)
 
 
 def parse_listener(text: str) -> ListenerAddress:
@@ -65,11 +87,27 @@ def parse_listener(text: str) -> ListenerAddress:
     return ListenerAddress(name.upper(), host.strip("[]"), int(port))
 
 
-def plan_listeners(settings: BrokerSettings) -> ListenerPlan:
-    """Returns the listeners to open and to advertise.
+def is_clustered(settings: BrokerSettings) -> bool:
+    """Whether a broker with these settings shares a metadata store with others."""
+    return settings.odradek_cluster_directory is not None or bool(settings.zookeeper_connect)
 
-    Raises SettingError if Kafka would refuse to start; it names everything that is wrong with the listeners.
+
+def listener_of_brokers(settings: BrokerSettings, *, in_cluster: bool = False) -> str | None:
+    """Returns the name of the listener that only brokers use; None if they have Unix sockets or are alone.
+
+    `in_cluster` is for settings that do not say yet where the cluster's metadata store is.
     """
+    name = settings.inter_broker_listener_name
+    return name.upper() if name is not None and (in_cluster or is_clustered(settings)) else None
+
+
+def plan_listeners(settings: BrokerSettings, *, in_cluster: bool = False) -> ListenerPlan:
+    """Returns the listeners to open and to advertise; see `listener_of_brokers` for `in_cluster`.
+
+    Raises SettingError if Kafka would refuse to start, or if brokers and clients would share the only
+    listener; it names everything that is wrong with the listeners.
+    """
+    for_brokers = listener_of_brokers(settings, in_cluster=in_cluster)
     faults: list[str] = []
     given = _parsed("listeners", settings.listeners, faults)
     advertised = _parsed("advertised.listeners", settings.advertised_listeners, faults)
@@ -78,6 +116,8 @@ def plan_listeners(settings: BrokerSettings) -> ListenerPlan:
     if len(given) == len(settings.listeners):  # Else a name or port may be in a text that was not understood.
         faults += _faults_of_opened(settings, given, opened)
         faults += _faults_of_names(advertised, opened, controllers)
+        if len(advertised) == len(settings.advertised_listeners):
+            faults += _faults_of_brokers(settings, for_brokers, advertised, opened)
     faults += _shared_ports(settings, given)
     faults += _wildcards(advertised)
     if len(faults) > 1:
@@ -90,6 +130,7 @@ def plan_listeners(settings: BrokerSettings) -> ListenerPlan:
         opened,
         tuple(address for address in advertised if address.name in names),
         tuple(address.name for address in given if address.name in controllers),
+        for_brokers,
     )
 
 
@@ -131,6 +172,31 @@ def _faults_of_names(
             yield f"advertised.listeners names {name}, which listeners does not"
     if advertised and opened and all(address.name in controllers for address in advertised):
         yield "advertised.listeners names no listener for clients"
+
+
+def _faults_of_brokers(
+    settings: BrokerSettings,
+    for_brokers: str | None,
+    advertised: Sequence[ListenerAddress],
+    opened: Sequence[ListenerAddress],
+) -> Iterator[str]:
+    """What is wrong with inter.broker.listener.name: as in Kafka, also for a broker that is alone."""
+    if settings.inter_broker_listener_name is None:
+        if settings.zookeeper_connect:
+            yield (
+                "zookeeper.connect needs inter.broker.listener.name: "
+                "name a listener that only the brokers of the cluster use"
+            )
+        return
+    name = settings.inter_broker_listener_name.upper()
+    setting, known = ("advertised.listeners", advertised) if advertised else ("listeners", opened)
+    if all(address.name != name for address in known):
+        yield f"inter.broker.listener.name names '{name}', which {setting} does not"
+    elif for_brokers is not None and all(address.name == name for address in known):
+        yield (
+            f"inter.broker.listener.name names {name}, the only one of {setting}, and serves no clients: "
+            f"give clients another one{'' if settings.zookeeper_connect else _WITHOUT}"
+        )
 
 
 def _wildcards(advertised: Iterable[ListenerAddress]) -> Iterator[str]:

@@ -3,25 +3,29 @@
     bind              the address is taken; nobody can connect yet
     accept            requests go to `Node.peer_dispatcher`
     refuse            no more connections; those that are open end, with their parked requests
-    abandon           as the death of the process would leave it: the socket's file is not removed here
+    abandon           as the death of the process would leave it: a socket's file is not removed here
 
-Which connections are of brokers is decided by the socket that accepted them, not by what they send: only
-processes of this user can open the socket's file. The connections are served in turn with those of clients,
-but have a table of their own: neither kind can use up the other's limit.
+    UnixPeerListener  a socket file: only processes of this user can open it
+    TcpPeerListener   the port that inter.broker.listener.name names: who reaches it is taken for a broker
+
+Which connections are of brokers is decided by the socket that accepted them, not by what they send. The
+connections are served in turn with those of clients, but have a table of their own: neither kind can use up
+the other's limit.
 """
 
 import asyncio
 import socket
-from typing import Final
+from typing import Final, Protocol
 
 from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
 from odradek.net.connection_table import ConnectionLimits
 from odradek.net.server_connection import ServerConnection
 from odradek.server.edge.addresses import BROKERS
+from odradek.server.edge.cannot_listen import cannot_listen
 from odradek.server.edge.connections import Connections
 from odradek.server.edge.dispatch import FrameDispatcher
-from odradek.server.edge.listener import cannot_listen
+from odradek.server.edge.tcp_servers import TcpServers
 from odradek.server.edge.unix_address import UnixAddress
 from odradek.wire.headers import decode_request_header
 
@@ -64,8 +68,56 @@ def _client_id(frame: Buffer) -> str:
         return ""  # the dispatcher refuses the request
 
 
-class PeerListener:
+class PeerListener(Protocol):
     """The listener of one broker for the others."""
+
+    connections: PeerConnections
+    """Those that came through this listener."""
+
+    def bind(self) -> None:
+        """Take the address, without accepting connections. Raises CannotListen."""
+
+    async def accept(self, dispatcher: FrameDispatcher) -> None:
+        """Begin to accept connections. Raises CannotListen if another process took the address meanwhile."""
+
+    def refuse(self) -> None:
+        """Accept no more connections, and close those that are open with their parked requests.
+
+        Has no effect before `bind`.
+        """
+
+    def abandon(self) -> None:
+        """The same, but leave behind what a crash would leave behind."""
+
+
+class TcpPeerListener:
+    """A `PeerListener` on TCP; `Listeners` binds its address, which is one of `listeners`."""
+
+    def __init__(self, servers: TcpServers, connections: PeerConnections) -> None:
+        self.connections = connections
+        """Those that came through this listener."""
+        self._servers = servers
+
+    def bind(self) -> None:
+        """See `PeerListener.bind`; it has been done."""
+
+    async def accept(self, dispatcher: FrameDispatcher) -> None:
+        """See `PeerListener.accept`."""
+        self.connections.dispatcher = dispatcher
+        await self._servers.accept()
+
+    def refuse(self) -> None:
+        """See `PeerListener.refuse`."""
+        self._servers.close()
+        self.connections.abort_all()
+
+    def abandon(self) -> None:
+        """See `PeerListener.abandon`."""
+        self.refuse()
+
+
+class UnixPeerListener:
+    """A `PeerListener` on a socket file."""
 
     def __init__(self, address: UnixAddress, connections: PeerConnections) -> None:
         self.connections = connections

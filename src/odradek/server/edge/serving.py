@@ -22,3 +22,5 @@ class Serves(NamedTuple):
     """The lowest version in ApiVersions answers, if that is not `lowest`."""
     by_controller: bool = False
     """Whether the controller decides it: another broker forwards it (R17), see `registry`."""
+    by_brokers: bool = False
+    """Whether brokers send it to each other, beside clients; `wire.apis` has what only brokers send."""

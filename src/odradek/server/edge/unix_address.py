@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from odradek.base.ids import BrokerId
-from odradek.server.edge.listener import CannotListen, cannot_listen
+from odradek.server.edge.cannot_listen import CannotListen, cannot_listen
 
 MODE: Final = 0o600
 """Only processes of the same user may connect."""

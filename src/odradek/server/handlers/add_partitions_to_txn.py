@@ -2,6 +2,7 @@
 
 Versions up to 3 come from clients, with one transaction; later ones from brokers, with any number. Either all
 partitions of a transaction are added or none: if one is refused, the others are OPERATION_NOT_ATTEMPTED.
+Clients that send a version for brokers get CLUSTER_AUTHORIZATION_FAILED (decision 0012).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +28,7 @@ from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
-SERVES: Final = Serves(24, 0, 5, kips={0: 98, 3: 482, 4: 890, 5: 890})
+SERVES: Final = Serves(24, 0, 5, kips={0: 98, 3: 482, 4: 890, 5: 890}, by_brokers=True)
 
 _FIRST_WITH_FENCED: Final = 2
 _FIRST_FROM_BROKERS: Final = 4
@@ -35,6 +36,16 @@ _FIRST_OF_V2: Final = 5
 
 _ErrorOf: TypeAlias = Callable[[TopicPartition], ErrorCode]
 """The error of each partition of a transaction."""
+
+
+def handle_client(
+    core: BrokerCore, context: RequestContext, request: AddPartitionsToTxnRequest, respond: Respond
+) -> Steps[None] | None:
+    """`handle` off the brokers' listener: only the versions for clients."""
+    if context.api_version >= _FIRST_FROM_BROKERS:
+        respond(AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+        return None
+    return handle(core, context, request, respond)
 
 
 def handle(

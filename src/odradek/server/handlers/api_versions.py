@@ -17,7 +17,7 @@ from odradek.wire.messages.api_versions import (
     SupportedFeatureKey,
 )
 
-SERVES: Final = Serves(18, 0, 5, kips={0: 35, 3: 511, 5: 1242})
+SERVES: Final = Serves(18, 0, 5, kips={0: 35, 3: 511, 5: 1242}, by_brokers=True)
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_WITH_SOFTWARE: Final = 3
@@ -33,8 +33,21 @@ _FEATURES_EPOCH: Final = 0
 """The epoch of the features, which never change; -1 would mean unknown."""
 
 
+def handle_client(
+    core: BrokerCore, context: RequestContext, request: ApiVersionsRequest, respond: Respond
+) -> None:
+    """Answer with the APIs that clients may use."""
+    respond(_response(core, context, request, _served()))
+
+
 def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsRequest, respond: Respond) -> None:
-    """Answer with the index of handlers."""
+    """Answer with the APIs that brokers use among themselves."""
+    respond(_response(core, context, request, _served_to_brokers()))
+
+
+def _response(
+    core: BrokerCore, context: RequestContext, request: ApiVersionsRequest, served: list[ApiVersion]
+) -> ApiVersionsResponse:
     response = ApiVersionsResponse()
     if context.api_version >= _FIRST_WITH_SOFTWARE and not (
         _SOFTWARE.fullmatch(request.client_software_name)
@@ -46,7 +59,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
     else:
         software = f"{request.client_software_name} {request.client_software_version}".strip()
         context.client.identify(context.client_id or "", software)
-        response.api_keys = _served()
+        response.api_keys = served
         if context.api_version >= _FIRST_WITH_FEATURES_FROM_0:
             response.supported_features = [
                 SupportedFeatureKey(name, 0, level) for name, level in FEATURES.items()
@@ -56,7 +69,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
             FinalizedFeatureKey(name, max_version_level=level, min_version_level=level)
             for name, level in FEATURES.items()
         ]
-    respond(response)
+    return response
 
 
 def _is_meant_here(core: BrokerCore, request: ApiVersionsRequest) -> bool:
@@ -77,3 +90,7 @@ def _served() -> list[ApiVersion]:
         for row in INDEX
         if not APIS[row.key].inter_broker_only
     ]
+
+
+def _served_to_brokers() -> list[ApiVersion]:
+    return [ApiVersion(row.key, row.lowest, row.highest) for row in INDEX if row.between_brokers]

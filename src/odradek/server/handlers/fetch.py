@@ -63,6 +63,7 @@ SERVES: Final = Serves(
         17: 853,
         18: 1166,
     },
+    by_brokers=True,
 )
 
 FETCHED_AT_ONCE: Final = 32
@@ -278,7 +279,9 @@ def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) ->
         max_bytes=max_bytes,
         isolation=isolation,
         leader_only=is_follower or not (has_rack or replica_id == DEBUGGING_CONSUMER_ID),
-        client=ClientMetadata(request.rack_id, context.client_id or "") if has_rack else None,
+        client=ClientMetadata(request.rack_id, context.client_id or "", context.listener)
+        if has_rack
+        else None,
         quota=core.replication_quotas.for_fetch() if is_follower else None,
     )
 

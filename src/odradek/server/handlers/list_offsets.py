@@ -20,7 +20,9 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 
-SERVES: Final = Serves(2, 1, 11, kips={2: 98, 4: 320, 6: 482, 7: 734, 8: 405, 9: 1005, 10: 1075, 11: 1023})
+SERVES: Final = Serves(
+    2, 1, 11, kips={2: 98, 4: 320, 6: 482, 7: 734, 8: 405, 9: 1005, 10: 1075, 11: 1023}, by_brokers=True
+)
 
 _READ_COMMITTED: Final = 1
 _PARTITIONS_PER_STEP: Final = 20

@@ -17,7 +17,7 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
-SERVES: Final = Serves(23, 2, 4, kips={2: 320, 3: 392, 4: 482})
+SERVES: Final = Serves(23, 2, 4, kips={2: 320, 3: 392, 4: 482}, by_brokers=True)
 
 
 def handle(

@@ -37,14 +37,18 @@ class Handlers:
 
     Clients that send a request which only brokers may send get CLUSTER_AUTHORIZATION_FAILED. A module whose
     API serves followers, too, has a `handle_client`, which serves no client as a follower.
+
+    Brokers get the APIs that brokers send and no others (`Row.between_brokers`): a client that finds their
+    listener learns so from ApiVersions, and does not work with addresses and limits that are not for clients.
     """
 
     def __init__(self, *, for_brokers: bool = False, load_code: LoadCode = _now) -> None:
         self._for_brokers = for_brokers
         self._load_code = load_code
-        self.api_keys = tuple(row.key for row in INDEX)
+        served = [row for row in INDEX if row.between_brokers or not for_brokers]
+        self.api_keys = tuple(row.key for row in served)
         """All APIs that are served, loaded or not."""
-        self._unloaded: dict[int, Row] = {row.key: row for row in INDEX}
+        self._unloaded: dict[int, Row] = {row.key: row for row in served}
         self._loaded: dict[int, Handler[BrokerCore]] = {}
 
     def get(self, api_key: int) -> Handler[BrokerCore] | None:

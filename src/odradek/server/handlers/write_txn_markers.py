@@ -1,6 +1,7 @@
 """WriteTxnMarkers: end transactions in partitions led here, for a coordinator elsewhere or an administrator.
 
-In this way an administrator ends hanging transactions that their coordinator does not know (KIP-664).
+In this way an administrator ends hanging transactions that their coordinator does not know (KIP-664). Kafka's
+tool aborts them, so a client that asks for commit markers gets CLUSTER_AUTHORIZATION_FAILED (decision 0012).
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,17 @@ from odradek.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
-SERVES: Final = Serves(27, 1, 2, kips={1: 482, 2: 1228})
+SERVES: Final = Serves(27, 1, 2, kips={1: 482, 2: 1228}, by_brokers=True)
+
+
+def handle_client(
+    core: BrokerCore, context: RequestContext, request: WriteTxnMarkersRequest, respond: Respond
+) -> Steps[None] | None:
+    """`handle` off the brokers' listener: a request with a commit marker is refused as a whole."""
+    if any(marker.transaction_result for marker in request.markers):
+        respond(refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+        return None
+    return handle(core, context, request, respond)
 
 
 def handle(

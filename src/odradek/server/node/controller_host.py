@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from odradek.base.errors import OdradekError
+from odradek.base.errors import ApiError, OdradekError
 from odradek.base.execution import Slices, Steps
-from odradek.base.ids import BrokerId
+from odradek.base.ids import NO_BROKER_EPOCH, BrokerId
 from odradek.metadata.controller import (
     BrokerAnswered,
     Controller,
@@ -40,10 +40,12 @@ from odradek.metadata.controller.requests import Answer, ControllerRequest, Reso
 from odradek.metadata.image import BrokerGone, BrokerImage, Change, ClusterImage
 from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
+from odradek.metadata.startup import IdInUse
 from odradek.metadata.store import Fault, Result, SessionEnded, SessionOpened, StoreRefused, StoreReplied
 from odradek.server.node.outgoing_orders import OutgoingOrders
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.received_orders import Obeyed
+from odradek.server.node.registration_wait import RegistrationWait
 from odradek.server.node.store_session import SessionEvent, StoreSession
 from odradek.server.node.unclean_elections import UncleanElections
 
@@ -74,7 +76,9 @@ class ControllerHost:
         session: StoreSession,
         surroundings: Surroundings,
         slices: Slices,
+        session_timeout_ms: Callable[[], int],
     ) -> None:
+        """`session_timeout_ms`: after how long the session of a broker that died ends at the latest."""
         self._controller = controller
         self._session = session
         self._broker_id = broker_id
@@ -104,6 +108,11 @@ class ControllerHost:
         self._turns = 0
         # The registration that this broker writes in every session; None before `start`.
         self._registration: BrokerImage | None = None
+        # The last registration under this id of another session; NO_BROKER_EPOCH if none is known.
+        self._former_epoch = NO_BROKER_EPOCH
+        self._registration_wait = RegistrationWait(
+            broker_id, surroundings.timer, session_timeout_ms, self._on_not_registered
+        )
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
 
@@ -111,6 +120,15 @@ class ControllerHost:
     def registered_epoch(self) -> int:
         """The epoch of this broker's last registration; NO_EPOCH before the first."""
         return self._controller.broker_epoch
+
+    @property
+    def least_epoch(self) -> int:
+        """Orders that name a lower broker epoch are for an earlier registration (R16)."""
+        return max(self._controller.broker_epoch, self._former_epoch + 1)
+
+    def note_former_registration(self, epoch: int) -> None:
+        """Called with the epoch of a registration under this id that another session holds."""
+        self._former_epoch = max(self._former_epoch, epoch)
 
     @property
     def is_registered(self) -> bool:
@@ -186,6 +204,8 @@ class ControllerHost:
                     self._carry_out(effect)
         finally:
             self._busy = False
+        if self._controller.broker is not None:
+            self._registration_wait.end()
         self.check_joined()
 
     def check_joined(self) -> None:
@@ -194,7 +214,7 @@ class ControllerHost:
         is_idle = (
             not self._turns and not self._with_store and not self._orders.has_unanswered(self._broker_id)
         )
-        if joined is not None and is_idle and self._commanded.has_joined:
+        if joined is not None and is_idle and self.is_registered and self._commanded.has_joined:
             self._when_joined = None
             joined(None)
 
@@ -252,11 +272,22 @@ class ControllerHost:
         joined = self._when_joined
         if isinstance(error, StoreRefused) and error.failed.fault is Fault.CONNECTION_LOSS:
             _log.warning("%s; waiting for the metadata store", error)  # it continues when the store is back
+        elif isinstance(error, IdInUse):
+            self.note_former_registration(error.epoch)
+            self._registration_wait.begin()
         elif isinstance(event, Started) and joined is not None:
             self._when_joined = None
             joined(error)
         else:
             _log.error("the controller could not deal with %s: %s", type(event).__name__, error)
+
+    def _on_not_registered(self, error: ApiError) -> None:
+        """The wait for the other session took too long; the controller's core goes on trying."""
+        joined, self._when_joined = self._when_joined, None
+        if joined is not None:
+            joined(error)
+        else:
+            _log.error("this broker is not registered: %s", error)
 
     def _on_result(self, call_id: int, result: Result) -> None:
         self._with_store -= 1

@@ -17,7 +17,7 @@ from odradek.base.ids import NO_EPOCH, BrokerId, TopicId
 from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
 from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.controller.requests import Answer, ControllerRequest, Refused
-from odradek.metadata.image import ClusterImage, Endpoint
+from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.following import Following
@@ -168,7 +168,12 @@ class BrokerCore:
         """Tells the controller of log directories that failed."""
         controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
         self.controller = ControllerHost(
-            controller, self.broker_id, self.store_session, surroundings, self.slices
+            controller,
+            self.broker_id,
+            self.store_session,
+            surroundings,
+            self.slices,
+            lambda: self.layers.in_force.broker_session_timeout_ms,
         )
         """Decides about topics, settings and leaders, if this broker is the controller."""
         self.forwarding = Forwarding(
@@ -248,6 +253,7 @@ class BrokerCore:
             self.broker_id,
             self.any_controller,
             controller,
+            self.store_session,
             self.fetchers,
             self.image,
             self.timer,
@@ -270,7 +276,7 @@ class BrokerCore:
             self.topic_purgatory,
             self.slices,
             self.defer,
-            lambda: controller.registered_epoch,
+            lambda: controller.least_epoch,
             settings=self.settings_in_force,
             groups=self.groups,
             transactions=self.transactions,
@@ -319,6 +325,15 @@ class BrokerCore:
         """A broker's address on that listener; None while the broker is not live on it."""
         broker = self.image.brokers.get(broker_id)
         return None if broker is None else broker.endpoint(listener)
+
+    def registered(self, broker_id: BrokerId) -> BrokerImage | None:
+        """A broker as it has registered; None if it is not live.
+
+        The controller knows a broker before any order tells this broker of it, and sends orders to it.
+        """
+        controlled = self.controller.controlled
+        known = None if controlled is None else controlled.brokers.get(broker_id)
+        return self.image.brokers.get(broker_id) if known is None else known
 
     # --- decisions of the controller
 

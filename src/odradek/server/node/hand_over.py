@@ -10,6 +10,8 @@ leads nothing that another replica in sync could lead, or until it has asked oft
     ASKING     the answer: some partitions remain; an error;  RESTING, or after the last attempt ENDED
                no answer within SHUTDOWN_TIMEOUT_MS
     RESTING    the backoff is over                            ASKING, or ENDED if no other broker lives
+    any        the session with the store ends                ENDED: the others lead what this one led, or,
+                                                              without the store, nobody can move anything
 
 Settings: `controlled.shutdown.enable`, `controlled.shutdown.max.retries` (all attempts, the first included),
 `controlled.shutdown.retry.backoff.ms`. From `begin` on this broker follows no partition under a new leader
@@ -27,7 +29,9 @@ from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.controller.requests import Answer, ControlledShutdown, Refused, ShutdownProgress
 from odradek.metadata.image import ClusterImage
+from odradek.metadata.store import SessionEnded
 from odradek.server.node.any_controller import SHUTDOWN_TIMEOUT_MS, ControllerPort
+from odradek.server.node.store_session import SessionEvent, SessionUser
 from odradek.timer import TimedCall, Timer
 
 _log = logging.getLogger(__name__)
@@ -54,6 +58,16 @@ class Followed(Protocol):
         """Follow no partition under a new leader epoch."""
 
 
+class Session(Protocol):
+    """This broker's session with the metadata store."""
+
+    def join(self, user: SessionUser) -> None:
+        """Give `user` the events from now on."""
+
+    def leave(self, user: SessionUser) -> None:
+        """Give `user` no more events."""
+
+
 class State(Enum):
     """Where the hand-over is."""
 
@@ -71,6 +85,7 @@ class HandOver:
         broker_id: BrokerId,
         any_controller: ControllerPort,
         registration: Registration,
+        session: Session,
         followed: Followed,
         image: ClusterImage,
         timer: Timer,
@@ -81,6 +96,7 @@ class HandOver:
         self._broker_id = broker_id
         self._any_controller = any_controller
         self._registration = registration
+        self._session = session
         self._followed = followed
         self._image = image
         self._timer = timer
@@ -117,7 +133,14 @@ class HandOver:
         self._ended = ended
         self._begun_ms = self._timer.clock.monotonic_ms()
         self._followed.follow_nothing_new()
+        self._session.join(self)
         self._ask()
+
+    def on_session_event(self, event: SessionEvent) -> None:
+        """See `SessionUser.on_session_event`."""
+        if isinstance(event, SessionEnded) and self.state is not State.ENDED:
+            _log.warning("this broker stops with its leaderships: its session with the metadata store ended")
+            self._end()
 
     def _ask(self) -> None:
         if not self._has_others:
@@ -128,7 +151,6 @@ class HandOver:
         self._attempts += 1
         attempt = self._attempts
         self._wake_after(SHUTDOWN_TIMEOUT_MS, lambda: self._on_failed("there is no answer"))
-        # Each attempt names the present registration: the session may have ended since the last one.
         request = ControlledShutdown(self._broker_id, self._registration.registered_epoch)
         self._any_controller.submit(request, lambda answer: self._on_answer(attempt, answer))
 
@@ -165,6 +187,7 @@ class HandOver:
 
     def _end(self) -> None:
         self.state = State.ENDED
+        self._session.leave(self)
         if self._wake is not None:
             self._wake.cancel()
             self._wake = None

@@ -5,7 +5,8 @@ thousand logs, and other requests are served in between. Before any part of it i
 two fences:
 
     its controller epoch is below the one last obeyed    STALE_CONTROLLER_EPOCH (R5a)
-    its broker epoch is below our registration's         STALE_BROKER_EPOCH (R16): meant for an earlier one
+    its broker epoch is below our registration's,        STALE_BROKER_EPOCH (R16): meant for an earlier one
+      or is that of our former life, or below
     its broker epoch is above that                       obeyed: the controller knew our registration first
 
 An order of this broker's own controller takes the same way as one from the network. Each outcome is reported
@@ -29,6 +30,7 @@ from odradek.metadata.messages import (
     LogEnd,
     OrderOutcome,
     StopReplica,
+    StopReplicaPartition,
     UpdateMetadata,
     changes_from,
 )
@@ -95,21 +97,21 @@ class ReceivedOrders:
         topic_purgatory: Purgatory[str],
         slices: Slices,
         defer: Defer,
-        registered_epoch: Callable[[], int],
+        least_epoch: Callable[[], int],
         *,
         settings: SettingsApplier,
         groups: TopicObserver,
         transactions: ImageObserver,
         fetchers: RoleObserver,
     ) -> None:
-        """`registered_epoch` returns the epoch of this broker's registration; NO_EPOCH before the first."""
+        """`least_epoch` returns the broker epoch below which orders are for an earlier registration."""
         self._broker_id = broker_id
         self._image = image
         self._replicas = replicas
         self._topic_purgatory = topic_purgatory
         self._slices = slices
         self._defer = defer
-        self._registered_epoch = registered_epoch
+        self._least_epoch = least_epoch
         self._settings = settings
         self._groups = groups
         self._transactions = transactions
@@ -192,7 +194,7 @@ class ReceivedOrders:
         obeyed_epoch = max(self._replicas.controller_epoch, self._image.controller_epoch)
         if request.controller_epoch < obeyed_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
-        if NO_EPOCH != request.broker_epoch < self._registered_epoch():
+        if NO_EPOCH != request.broker_epoch < self._least_epoch():
             return ErrorCode.STALE_BROKER_EPOCH
         return ErrorCode.NONE
 
@@ -200,7 +202,10 @@ class ReceivedOrders:
         match message:
             case UpdateMetadata():
                 self._update_metadata(message)
-                return RoleChanges()
+                stop = self._moved_away(message)
+                if not stop.partitions:
+                    return RoleChanges()
+                changes = self._replicas.stop_replica(stop)
             case LeaderAndIsr():
                 if self.acknowledged_epoch != NO_EPOCH:
                     self._transactions.on_topics_known()
@@ -214,6 +219,24 @@ class ReceivedOrders:
         if self.has_roles:
             _log_roles(changes)
         return changes
+
+    def _moved_away(self, message: UpdateMetadata) -> StopReplica:
+        """The order to delete the replicas that this broker has and is not to have any more.
+
+        The controller sends it, too, but a controller may die before: then the facts that the next one sends
+        to all are the only news of it.
+        """
+        stops: list[StopReplicaPartition] = []
+        for topic in message.topics:
+            for number, state in topic.partitions.items():
+                if self._broker_id not in state.replicas:
+                    named = TopicPartition(topic.name, number)
+                    partition = self._replicas.partition(named)
+                    if partition is not None and partition.leader_epoch < state.leader_epoch:
+                        stops.append(StopReplicaPartition(named, state.leader_epoch, delete=True))
+        return StopReplica(
+            message.controller_id, message.controller_epoch, message.broker_epoch, tuple(stops)
+        )
 
     def _forget_others(self, message: UpdateMetadata) -> Steps[None]:
         """Forget the topics and overrides deleted while this broker was not registered and got no orders."""

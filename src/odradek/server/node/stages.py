@@ -176,6 +176,9 @@ def start(
     for finding in logs.report.findings():
         ports.on_finding(finding)
     node = Node(life, layers, image, logs, handlers)
+    former = loaded.brokers.get(broker_id)
+    if former is not None:  # before brokers are admitted: one of them may send orders for it
+        node.core.controller.note_former_registration(former.epoch)
     try:
         yield AdmitBrokers(node)
         yield Join(node, endpoints)

@@ -60,8 +60,8 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """host:port of the first listener as advertised."""
-        return str(self.shell.listeners.advertised[0])
+        """host:port of the first listener for clients as advertised."""
+        return str(self.shell.listeners.advertised_to_clients[0])
 
 
 def view_of(shell: Shell, node: Node) -> BrokerView:

@@ -48,9 +48,10 @@ async def start(shell: Shell) -> Broker:
         undo.push_async_callback(shell.executor.close)
         undo.callback(shell.driver.close)
         undo.callback(shell.listeners.stop_accepting)
-        await shell.listeners.bind()
         if shell.peer_listener is not None:
             undo.callback(shell.peer_listener.refuse)
+        await shell.listeners.bind()
+        if shell.peer_listener is not None:
             shell.peer_listener.bind()
         if shell.peer_sockets is not None:
             undo.callback(shell.peer_sockets.close)
@@ -132,6 +133,8 @@ async def _carry_out(stage: stages.Stage, shell: Shell, store: BrokerStore) -> o
         case stages.OpenLogs(call):
             return await shell.executor.run(call)
         case stages.AdmitBrokers(node):
+            if shell.registered_addresses is not None:
+                shell.registered_addresses.find_by(node.core.registered)
             if shell.peer_listener is not None:
                 await shell.peer_listener.accept(node.peer_dispatcher)
         case stages.RefuseBrokers():

@@ -4,50 +4,57 @@
     peers.send(request, done)  on its connection to that broker, which is opened if there is none
     sockets.close()            all of them end; what is sent from now on fails
 
-How a broker is reached is a function of its id, so that this file knows no addresses: `unix_connect` is the
-one for a cluster on one machine. It is asked again for each connection, since brokers come and go.
+`peer_addresses` knows where a broker is, and is asked with each request. If the broker has moved, the
+connection to its old address is closed, and the requests in flight on it fail. While its address is not
+known, a connection that is open is still used.
+
+A connection that failed is tried again with the next request: those who send requests pause after a failure,
+each in its own way. Connecting may take `socket.connection.setup.timeout.ms`, doubled with each failure in a
+row (KIP-601).
 """
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId
-from odradek.net.client_connection import ClientConnection, Connect
+from odradek.base.settings import BrokerSettings
+from odradek.net.client_connection import ClientConnection
 from odradek.net.request_pipeline import NotConnected, Outcome
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.server.edge.unix_address import broker_socket
 from odradek.server.node.peers import OnPeerOutcome, PeerRequest, peer_outcome
+from odradek.server.process.peer_addresses import AddressOf, PeerAddress
 from odradek.timer import Timer
 
-ConnectTo: TypeAlias = Callable[[BrokerId], Connect]
-"""Returns how to connect to a broker; for one that is not known, the connecting itself fails."""
-
-
-def unix_connect(directory: str) -> ConnectTo:
-    """Returns how the brokers of one machine are reached, by the sockets in a directory."""
-    loop = asyncio.get_running_loop()
-
-    def connect_to(broker_id: BrokerId) -> Connect:
-        return partial(loop.create_unix_connection, path=str(broker_socket(directory, broker_id)))
-
-    return connect_to
+_DOUBLINGS_MAX: Final = 32
 
 
 class PeerSockets:
     """All connections of one broker to others; on the loop on which it was created."""
 
-    def __init__(self, broker_id: BrokerId, connect_to: ConnectTo, timer: Timer, stalls: LoopStalls) -> None:
-        """`broker_id` is this broker's own, which names its connections at the others."""
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        address_of: AddressOf,
+        settings: Callable[[], BrokerSettings],
+        timer: Timer,
+        stalls: LoopStalls,
+    ) -> None:
+        """`broker_id` is this broker's own, which names its connections at the others.
+
+        `settings` returns those in force.
+        """
         self.stalls = stalls
         """Measures what is done with outcomes."""
         self.is_closed = False
         """Whether no more connections are opened."""
-        self._timer = timer
+        self.address_of = address_of
+        self.timer = timer
+        """Drives the deadlines of connections and requests."""
+        self._settings = settings
         self._client_id = f"broker-{broker_id}"
-        self._connect_to = connect_to
         self._loop = asyncio.get_running_loop()
         self._all: list[SocketPeers] = []
 
@@ -63,14 +70,18 @@ class PeerSockets:
         for peers in self._all:
             peers.close()
 
-    def open(self, broker_id: BrokerId) -> ClientConnection:
-        """Returns a connection to a broker that is being made."""
+    def open(self, broker_id: BrokerId, address: PeerAddress | None, failures: int) -> ClientConnection:
+        """Returns a connection to a broker that is being made, after so many failures to connect."""
+        settings = self._settings()
+        base_ms = settings.socket_connection_setup_timeout_ms
+        most_ms = settings.socket_connection_setup_timeout_max_ms
         return ClientConnection(
             f"broker {broker_id}",
-            self._connect_to(broker_id),
+            _nowhere if address is None else address.connect,
             self._loop,
-            self._timer,
+            self.timer,
             client_id=self._client_id,
+            setup_ms=min(base_ms * 2 ** min(failures, _DOUBLINGS_MAX), most_ms),
         )
 
     def later(self, callback: Callable[[], None]) -> None:
@@ -78,13 +89,30 @@ class PeerSockets:
         self._loop.call_soon(self.stalls.run, callback)
 
 
+async def _nowhere(protocol: Callable[[], asyncio.BufferedProtocol]) -> object:
+    """A `Connect` to a broker whose address is not known."""
+    raise OSError("its address is not known")
+
+
+class _Link:
+    """The connection to one broker that was opened last; it may have ended."""
+
+    __slots__ = ("address", "connection", "failures")
+
+    def __init__(self, connection: ClientConnection, address: PeerAddress | None, failures: int) -> None:
+        self.connection = connection
+        # Where it leads; None if that was not known, and the connection was never made.
+        self.address = address
+        # How many connections in a row were not made before it.
+        self.failures = failures
+
+
 class SocketPeers:
     """`Peers`: one connection to each other broker."""
 
     def __init__(self, sockets: PeerSockets) -> None:
         self._sockets = sockets
-        # By broker, the connection that was opened last; it may have ended.
-        self._connections: dict[BrokerId, ClientConnection] = {}
+        self._links: dict[BrokerId, _Link] = {}
 
     def send(self, request: PeerRequest, done: OnPeerOutcome) -> None:
         """See `Peers.send`."""
@@ -93,17 +121,30 @@ class SocketPeers:
             refused = NotConnected("this broker has stopped", ErrorCode.BROKER_NOT_AVAILABLE)
             self._sockets.later(lambda: done(refused))
             return
-        connection = self._connections.get(broker_id)
-        if connection is None or not connection.is_open:
-            connection = self._connections[broker_id] = self._sockets.open(broker_id)
-        connection.send(
+        self._connection_to(broker_id).send(
             request.message, request.version, request.timeout_ms, partial(self._on_outcome, broker_id, done)
         )
 
     def close(self) -> None:
         """End all connections."""
-        for connection in self._connections.values():
-            connection.close()
+        for link in self._links.values():
+            link.connection.close()
+
+    def _connection_to(self, broker_id: BrokerId) -> ClientConnection:
+        """An open connection to where the broker is now."""
+        link = self._links.get(broker_id)
+        address = self._sockets.address_of(broker_id)
+        if link is not None and link.connection.is_open and address in (None, link.address):
+            return link.connection
+        failures = 0
+        if link is not None and link.address == address and not link.connection.was_connected:
+            failures = link.failures + 1
+        left = None if link is None else link.connection
+        opened = self._sockets.open(broker_id, address, failures)
+        self._links[broker_id] = _Link(opened, address, failures)
+        if left is not None and left.is_open:
+            self._sockets.later(left.close)
+        return opened
 
     def _on_outcome(self, broker_id: BrokerId, done: OnPeerOutcome, outcome: Outcome) -> None:
         stalls = self._sockets.stalls

@@ -12,7 +12,7 @@ from odradek.base.errors import SettingError
 from odradek.base.execution import Steps
 from odradek.base.settings import SettingLayers
 from odradek.base.values import value
-from odradek.server.edge.listener import CannotListen
+from odradek.server.edge.cannot_listen import CannotListen
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.edge.open_files import raise_limit
 from odradek.server.process import garbage, lifecycle

@@ -15,17 +15,26 @@ from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings, SettingLayers
 from odradek.metadata.store import StoreEngine
 from odradek.server.admin.http import AdminServer
+from odradek.server.edge.addresses import listener_of_brokers
 from odradek.server.edge.connections import ConnectionMaker, Connections
 from odradek.server.edge.listener import Listeners, limits_of
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.server.edge.peer_listener import PeerConnections, PeerListener, limits_of_brokers
+from odradek.server.edge.peer_listener import (
+    PeerConnections,
+    PeerListener,
+    TcpPeerListener,
+    UnixPeerListener,
+    limits_of_brokers,
+)
+from odradek.server.edge.tcp_servers import TcpServers
 from odradek.server.edge.unix_address import UnixAddress, broker_socket
 from odradek.server.handlers.registry import Handlers
 from odradek.server.node.node import Node
 from odradek.server.process.embedded_store import open_embedded_engine
 from odradek.server.process.executor import Executor
 from odradek.server.process.loop_probe import LoopProbe
-from odradek.server.process.peer_sockets import PeerSockets, unix_connect
+from odradek.server.process.peer_addresses import AddressOf, RegisteredAddresses, unix_addresses
+from odradek.server.process.peer_sockets import PeerSockets
 from odradek.server.process.processor_wait import processor_wait_ns
 from odradek.server.process.timer_driver import TimerDriver
 from odradek.storage import FileSystem
@@ -80,17 +89,17 @@ class Shell:
             lambda: layers.in_force, self.executor, self.turn_time, processor_wait_ns
         )
         """Makes the connections of clients and of other brokers."""
-        self.listeners = Listeners(
-            lambda: layers.in_force,
-            Connections(self.connection_maker, self.clock, lambda: limits_of(layers.in_force)),
-        )
         self.peer_listener: PeerListener | None = None
         """The listener for other brokers; None if the broker is alone in its cluster."""
         self.peer_sockets: PeerSockets | None = None
         """The connections to other brokers; None likewise."""
-        directory = layers.in_force.odradek_cluster_directory
-        if directory is not None:
-            self._join_cluster(directory, layers.in_force.node_id)
+        self.registered_addresses: RegisteredAddresses | None = None
+        """Where other brokers are, if they have TCP listeners for each other."""
+        self.listeners = Listeners(
+            lambda: layers.in_force,
+            Connections(self.connection_maker, self.clock, lambda: limits_of(layers.in_force)),
+            of_brokers=self._join_cluster(layers.in_force),
+        )
         self.handlers = Handlers(load_code=self.stalls.load)
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""
@@ -101,13 +110,28 @@ class Shell:
         self.is_ready = False
         """Whether clients are served: the broker has joined, leads its partitions, and is not stopping."""
 
-    def _join_cluster(self, directory: str, broker_id: BrokerId) -> None:
-        """Make what a cluster on this machine needs, whose sockets are in a directory."""
-        self.peer_listener = PeerListener(
-            UnixAddress(broker_socket(directory, broker_id)),
-            PeerConnections(self.connection_maker, self.clock, limits_of_brokers),
+    def _join_cluster(self, settings: BrokerSettings) -> TcpServers | None:
+        """Make what a broker with others needs; returns the servers of its TCP listener for them, if any."""
+        listener, directory = listener_of_brokers(settings), settings.odradek_cluster_directory
+        connections = PeerConnections(self.connection_maker, self.clock, limits_of_brokers)
+        servers = None
+        if listener is not None:
+            servers = TcpServers(
+                connections, lambda: self.settings.socket_listen_backlog_size, finds_vanished=True
+            )
+            self.peer_listener = TcpPeerListener(servers, connections)
+            self.registered_addresses = RegisteredAddresses(listener)
+            self._connect_peers(settings.node_id, self.registered_addresses)
+        elif directory is not None:
+            address = UnixAddress(broker_socket(directory, settings.node_id))
+            self.peer_listener = UnixPeerListener(address, connections)
+            self._connect_peers(settings.node_id, unix_addresses(directory))
+        return servers
+
+    def _connect_peers(self, broker_id: BrokerId, address_of: AddressOf) -> None:
+        self.peer_sockets = PeerSockets(
+            broker_id, address_of, lambda: self.settings, self.driver.timer, self.stalls
         )
-        self.peer_sockets = PeerSockets(broker_id, unix_connect(directory), self.driver.timer, self.stalls)
 
     @property
     def settings(self) -> BrokerSettings:

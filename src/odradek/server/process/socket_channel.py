@@ -1,4 +1,4 @@
-"""A connection of the metadata store on a loop: a `Channel` under a Unix socket's transport."""
+"""A connection of the metadata store on a loop: a `Channel` under the transport of a socket, Unix or TCP."""
 
 import asyncio
 import os
@@ -12,6 +12,7 @@ from odradek.metadata.service.channel import Channel
 from odradek.net.server_connection import Transport
 
 M = TypeVar("M")
+S = TypeVar("S")
 
 STORE_SOCKET: Final = "store.sock"
 """The socket's name in the directory of the cluster (`odradek.cluster.directory`)."""
@@ -22,8 +23,8 @@ _SOL_LOCAL: Final = 0
 _LOCAL_PEERPID: Final = 2
 
 
-class SocketChannel(Channel[M], asyncio.BufferedProtocol):
-    """A protocol for `loop.create_unix_server` and `create_unix_connection`; see `Channel`."""
+class SocketChannel(Channel[M, S], asyncio.BufferedProtocol):
+    """A protocol for `loop.create_unix_server` and the connections of a loop; see `Channel`."""
 
     def connection_made(self, transport: asyncio.BaseTransport | Transport) -> None:
         """See `asyncio.BaseProtocol.connection_made`."""
@@ -39,7 +40,7 @@ def store_socket(directory: str) -> Path:
 
 
 def _peer_pid(descriptor: int) -> int:
-    """The process that made a connection, as the system knows it; 0 where it does not say."""
+    """The process that made a connection, as the system knows it; 0 where it does not say, as for TCP."""
     with socket.socket(fileno=os.dup(descriptor)) as same:
         try:
             if sys.platform == "darwin":

@@ -22,8 +22,9 @@ from odradek.base.errors import DataDirectoryError
 from odradek.base.execution import Slices, TurnTime
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.service.decoding import decode_to_server
+from odradek.metadata.service.encoding import encode
 from odradek.metadata.service.layout import REQUEST_BYTES_MAX
-from odradek.metadata.service.messages import ToServer
+from odradek.metadata.service.messages import Message, ToServer
 from odradek.metadata.service.server import ServedSession, StoreService
 from odradek.metadata.store import MetadataStore, StoreEngine
 from odradek.metadata.store_host import StoreHost
@@ -133,10 +134,11 @@ class StoreServer:
         await self._executor.close()
         self._driver.close()
 
-    def _connection(self) -> SocketChannel[ToServer]:
+    def _connection(self) -> SocketChannel[ToServer, Message]:
         return SocketChannel(
             self._service.connection(),
             decode_to_server,
+            encode,
             self._scratch,
             self._slices.run,
             frame_bytes_max=REQUEST_BYTES_MAX,

@@ -21,7 +21,7 @@ from odradek.base.errors import SettingError
 from odradek.base.ids import BrokerId
 from odradek.base.settings import SettingLayers
 from odradek.base.values import value
-from odradek.server.edge.addresses import ListenerAddress, plan_listeners
+from odradek.server.edge.addresses import ListenerAddress, listeners_for_clients, plan_listeners
 
 ADMIN: Final = "admin"
 """The admin listener among the ports; names of other listeners have no small letters."""
@@ -54,6 +54,8 @@ class ClusterSettings:
     """The admin listener of the first broker, if there is to be one."""
     not_opened: tuple[str, ...]
     """Names of the listeners that only KRaft controllers use."""
+    for_brokers: str | None
+    """The name of the listener that only brokers use; None if they use Unix sockets."""
     session_timeout_ms: int
     """After how long without a sign of life a broker's session with the metadata store ends."""
 
@@ -66,6 +68,11 @@ class ClusterSettings:
     def opened(self) -> tuple[ListenerAddress, ...]:
         """All listeners of the first broker."""
         return (*self.listeners, *self.admins)
+
+    @property
+    def opened_to_clients(self) -> tuple[ListenerAddress, ...]:
+        """The listeners of the first broker that clients use."""
+        return listeners_for_clients(self.listeners, self.for_brokers)
 
     @property
     def admins(self) -> tuple[ListenerAddress, ...]:
@@ -112,7 +119,7 @@ def cluster_settings(properties: Mapping[str, str], count: int) -> ClusterSettin
     layers, _ = SettingLayers.from_static(properties)
     given, settings = layers.static, layers.in_force
     _refuse_own(given, settings.node_id, count)
-    plan = plan_listeners(settings)
+    plan = plan_listeners(settings, in_cluster=True)
     admin = None
     if settings.odradek_admin_port >= 0:
         admin = ListenerAddress(ADMIN, settings.odradek_admin_host, settings.odradek_admin_port)
@@ -124,6 +131,7 @@ def cluster_settings(properties: Mapping[str, str], count: int) -> ClusterSettin
         plan.advertised,
         admin,
         plan.for_controllers,
+        plan.for_brokers,
         settings.broker_session_timeout_ms,
     )
     _refuse_shared_ports(found)

@@ -80,7 +80,7 @@ class PreparedCluster:
         ports = self.kept.ports[broker_id]
         opened, admin = (
             [str(replace(one, port=ports[one.name])) for one in addresses]
-            for addresses in (self.settings.listeners, self.settings.admins)
+            for addresses in (self.settings.opened_to_clients, self.settings.admins)
         )
         return f"{READY}on {' and '.join(opened)}" + "".join(f", admin on {one}" for one in admin)
 

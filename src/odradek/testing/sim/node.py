@@ -350,15 +350,17 @@ class SimNode:
 
     # --- requests
 
-    def connect(self, client_id: str = "test", host: str = CLIENT_HOST) -> SimConnection:
-        """A new connection of a client on that host to this broker."""
+    def connect(
+        self, client_id: str = "test", host: str = CLIENT_HOST, *, listener: str = CLIENTS
+    ) -> SimConnection:
+        """A new connection to this broker's listener, from a client on that host."""
         client = SimClient(self.clock, host, client_id)
         return SimConnection(
             self.world.links,
             client,
             (host, CLIENT_PORT),
             (host, self.broker_id),
-            CLIENTS,
+            listener,
             client_id=client_id,
             on_answer=self.note_answer,
         )

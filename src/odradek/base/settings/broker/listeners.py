@@ -29,8 +29,8 @@ class ListenerSettings:
         Kind.STRING,
         "inter.broker.listener.name",
         None,
-        "The listener that brokers use among themselves.",
-        no_effect="the brokers of one machine use sockets of their own",
+        "The listener that the brokers of a cluster use among themselves, and no client. A broker that is "
+        "alone in its cluster serves clients there, too; none: brokers of one machine use Unix sockets.",
     )
     listener_security_protocol_map: tuple[str, ...] = setting(
         Kind.LIST,
@@ -76,7 +76,8 @@ class ListenerSettings:
         "odradek.cluster.directory",
         None,
         "The directory of the sockets of a cluster on this machine, made by `serve --brokers`: its metadata "
-        "store, and a listener between brokers for each of them; none: the broker is alone.",
+        "store and, unless inter.broker.listener.name is set, a listener between brokers for each of them; "
+        "none: the broker is alone.",
     )
     odradek_cluster_brokers: int = setting(
         Kind.INT,
@@ -123,6 +124,20 @@ class ListenerSettings:
         "How many requests may be in flight on all connections together.",
         least=1,
         no_effect="each connection has one request in flight",
+    )
+    socket_connection_setup_timeout_ms: int = setting(
+        Kind.LONG,
+        "socket.connection.setup.timeout.ms",
+        10_000,
+        "How long a connection to another broker may take to be made; doubled with each failure in a row.",
+        least=1,
+    )
+    socket_connection_setup_timeout_max_ms: int = setting(
+        Kind.LONG,
+        "socket.connection.setup.timeout.max.ms",
+        30_000,
+        "The most that it is doubled to.",
+        least=1,
     )
     socket_listen_backlog_size: int = setting(
         Kind.INT, "socket.listen.backlog.size", 50, "How many connections may wait to be accepted.", least=1

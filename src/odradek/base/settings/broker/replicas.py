@@ -1,8 +1,12 @@
 """Fetching, by consumers and by followers, and the replicas' leadership."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from odradek.base.settings.definition import LONG_MAX, Kind, Update, setting
+
+RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -182,8 +186,8 @@ class ReplicaSettings:
         Kind.CLASS,
         "replica.selector.class",
         None,
-        "Which replica a consumer is sent to; none: the leader.",
-        no_effect="consumers are always sent to the leader",
+        "Which replica a consumer is sent to: one in its own rack, or the leader; none: the leader.",
+        choices=(RACK_AWARE_SELECTOR, LEADER_SELECTOR),
     )
     replica_socket_timeout_ms: int = setting(
         Kind.INT,

@@ -228,8 +228,6 @@ _AREAS: Final[dict[str, str]] = {
         log.dir.failure.timeout.ms long 1..
         num.replica.alter.log.dirs.threads int
         replica.socket.receive.buffer.bytes int
-        socket.connection.setup.timeout.max.ms long
-        socket.connection.setup.timeout.ms long
     """,
     "the embedded metadata store is no ZooKeeper": """
         zookeeper.clientCnxnSocket string

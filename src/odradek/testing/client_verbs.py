@@ -1,0 +1,138 @@
+"""What a test does as a client: topics, records and groups, the same for one broker and for a cluster."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from odradek.testing.tracebacks import ends_at_caller
+
+if TYPE_CHECKING:  # imported when a test first needs them: a broker starts sooner
+    from odradek.client.admin import Admin
+    from odradek.client.group_admin import Lag
+    from odradek.client.group_description import GroupDescription
+    from odradek.testing.group_waits import GroupWaits
+    from odradek.testing.topic_access import TopicAccess
+    from odradek.testing.topic_records import Content, TestRecord
+
+Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
+WAIT_S: Final = 30.0
+"""Default timeout, in seconds, of the methods that wait for the application; enough for a busy machine."""
+
+
+class ClientVerbs(ABC):
+    """Base of what a test starts: `Broker` and `LocalCluster`."""
+
+    # --- topics
+
+    @ends_at_caller
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        with self._admin() as admin:
+            admin.delete_topic(name)
+
+    @ends_at_caller
+    def topics(self) -> list[str]:
+        """The names of all topics except internal ones."""
+        with self._admin() as admin:
+            return [topic.name for topic in admin.list_topics() if not topic.internal]
+
+    # --- records
+
+    @ends_at_caller
+    def produce(
+        self,
+        topic: str,
+        *values: Content,
+        key: Content = None,
+        headers: Mapping[str, Content] | None = None,
+        partition: int | None = None,
+        timestamp: datetime | None = None,
+    ) -> list[TestRecord]:
+        """Append records; returns them with their offsets when the log has acknowledged them. A value of None
+        is a tombstone.
+
+        Without `partition` the key decides, as in Kafka's own client; records without a key go to partitions
+        0, 1, ... in turn. Raises ApiError if the broker refuses.
+        """
+        at_ms = self._now_ms() if timestamp is None else round(timestamp.timestamp() * 1000)
+        return self._topics().produce(
+            topic, values, key=key, headers=headers, partition=partition, timestamp_ms=at_ms
+        )
+
+    @ends_at_caller
+    def records(
+        self, topic: str, *, partition: int | None = None, isolation: Isolation = "read_committed"
+    ) -> list[TestRecord]:
+        """Returns all records of a topic, partition by partition. Raises ApiError for an unknown topic."""
+        return self._topics().records(topic, partition=partition, isolation=isolation)
+
+    @ends_at_caller
+    def wait_for(
+        self,
+        topic: str,
+        n: int = 1,
+        *,
+        where: Callable[[TestRecord], bool] | None = None,
+        partition: int | None = None,
+        isolation: Isolation = "read_committed",
+        timeout: float = WAIT_S,
+    ) -> list[TestRecord]:
+        """Returns the records of a topic that `where` accepts, as soon as there are `n` or more.
+
+        The topic need not exist yet. Raises WaitTimeout, which shows what was found, after `timeout` seconds.
+        """
+        return self._topics().wait_for(
+            topic, n, where=where, partition=partition, isolation=isolation, timeout_s=timeout
+        )
+
+    # --- groups
+
+    @ends_at_caller
+    def wait_group_at_rest(
+        self, group: str, *, members: int | None = None, timeout: float = WAIT_S
+    ) -> GroupDescription:
+        """Returns the group once it has `members` members (None: at least one) and no rebalance is under way.
+
+        Raises WaitTimeout, which says what state the group is in.
+        """
+        return self._groups().at_rest(group, members=members, timeout_s=timeout)
+
+    @ends_at_caller
+    def wait_lag_zero(self, group: str, topic: str | None = None, *, timeout: float = WAIT_S) -> list[Lag]:
+        """Returns the group's partitions when its committed offsets have reached the end of each.
+
+        With `topic` all partitions of that topic count, else those with a committed offset or a member.
+        Raises WaitTimeout, which names the partitions with lag.
+        """
+        return self._groups().without_lag(group, topic, timeout_s=timeout)
+
+    # --- within
+
+    @abstractmethod
+    def _servers(self) -> str:
+        """host:port of all brokers that answer, separated by commas. Raises BrokerNotRunning."""
+
+    @abstractmethod
+    def _now_ms(self) -> int:
+        """The time of day of records without a timestamp of their own."""
+
+    def _admin(self) -> Admin:
+        from odradek.client.admin import Admin
+        from odradek.testing.own_client import own_client
+
+        return Admin(own_client(self._servers()))
+
+    def _topics(self) -> TopicAccess:
+        from odradek.testing.topic_access import TopicAccess  # imports the codecs: a start needs none
+
+        self._servers()  # not running is said before a wait begins
+        return TopicAccess(self._servers)
+
+    def _groups(self) -> GroupWaits:
+        from odradek.testing.group_waits import GroupWaits
+
+        self._servers()
+        return GroupWaits(self._servers)
