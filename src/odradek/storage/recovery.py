@@ -12,6 +12,7 @@ from uuid import UUID
 from odradek.base.errors import CorruptRecord
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
+from odradek.records.header import BatchHeader
 from odradek.storage import file_names
 from odradek.storage.checkpoint import Damage, read_epochs, write_epochs
 from odradek.storage.epoch_cache import EpochCache
@@ -235,9 +236,12 @@ class _Loader:
     ) -> Offset:
         """Where the log begins. A log start that rose is in two files: the checkpoint of its directory and,
         where the first leader epoch begins, its own; either may be damaged."""
-        first = self.segments.first.base_offset
-        if next(self.segments.first.headers())[1].leader_epoch == NO_EPOCH:
+        first, first_batch = self.segments.first.base_offset, next(self.segments.first.headers())[1]
+        if first_batch.leader_epoch == NO_EPOCH:
             return checkpointed or 0  # older than leader epochs
+        if max(first, checkpointed or 0) < first_epoch_start <= first_batch.base_offset:
+            # A replica of a compacted log: its leader had nothing left before that batch.
+            return checkpointed or 0
         if first_epoch_start < first and stopped_cleanly:
             reason = f"it begins at offset {first}, its leader epochs at {first_epoch_start}"
             self.report.damages.append(Damage(self.segments.directory, reason, "lacks the records between"))
@@ -265,11 +269,11 @@ class _Loader:
     def _epochs_are_wrong(self) -> bool:
         """Whether the batches contradict the last entries of `leader-epoch-checkpoint`."""
         start, end = self.log_start_offset, self.end_offset
-        last = self._epoch_at(end - 1) if end > start else NO_EPOCH
-        if last == NO_EPOCH:
+        last = self._header_before(end) if end > start else None
+        if last is None or last.leader_epoch == NO_EPOCH:
             return False
         reason = ""
-        for offset in (start, end - 1):
+        for offset in (start, last.last_offset):
             known, found = self.epochs.epoch_of(offset), self._epoch_at(offset)
             if found not in (known, NO_EPOCH):
                 reason = f"it has epoch {known} for offset {offset}, the batch has {found}"
@@ -294,10 +298,28 @@ class _Loader:
         _, header = next(segment.headers(position))
         return header.leader_epoch if header.base_offset <= offset else NO_EPOCH
 
+    def _header_before(self, offset: Offset) -> BatchHeader | None:
+        """The last batch of the log that begins below an offset; None for none."""
+        for segment in reversed(self.segments.up_to(offset)):
+            header = segment.header_before(offset)
+            if header is not None:
+                return header
+        return None
+
     def _begins_at(self, epoch: LeaderEpoch, offset: Offset) -> bool:
-        """Whether batches before `offset` are of an older epoch and those from there on are not."""
-        before, there = self._epoch_at(offset - 1), self._epoch_at(offset)
-        return before < epoch and (there == NO_EPOCH or there >= epoch)
+        """Whether the batch before `offset` is of an older epoch and the one there, or behind, is not."""
+        before, there = self._header_before(offset), self._header_from(offset)
+        return (before is None or before.leader_epoch < epoch) and (
+            there is None or there.leader_epoch >= epoch
+        )
+
+    def _header_from(self, offset: Offset) -> BatchHeader | None:
+        """The first batch of the log that holds `offset` or a later one; None for none."""
+        for segment in self.segments.from_offset(offset):
+            position = segment.find(offset)
+            if position is not None:
+                return next(segment.headers(position))[1]
+        return None
 
     def _check_transactions(self, trusted: Sequence[Segment]) -> None:
         """Check that no `.txnindex` has lost an abort; rebuild a doubtful one from the batches."""
@@ -360,7 +382,7 @@ class _Loader:
     def _verify_from(self, recovery_point: Offset) -> None:
         unverified = self._unverified(recovery_point)
         base_offset = unverified[0].base_offset
-        is_whole = unverified[0] is self.segments.first
+        before = self._header_before(base_offset)
         self._rebuild_producers(base_offset)
         verification = Verification(
             self.segments,
@@ -369,7 +391,7 @@ class _Loader:
             self.report,
             self._file_system,
             self._wall_ms,
-            epoch_before=NO_EPOCH if is_whole else self._epoch_at(base_offset - 1),
+            before=before,
             may_have_gaps=self._may_have_gaps,
         )
         self.end_offset = verification.run(unverified)
@@ -390,10 +412,31 @@ class _Loader:
         self.epochs.clear()
 
     def _read_epochs_from_batches(self) -> None:
+        """Read the epochs from the batches; what the file says of a gap between two of them stays.
+
+        Where compaction has left a gap and the file says nothing, an epoch begins at the gap's start: a
+        replica that asks for the end of the epoch before then cuts too much, which it gets again, and never
+        too little.
+        """
+        known = self.epochs.entries()
         self.epochs.clear()
+        epoch, end = NO_EPOCH, self.log_start_offset
         for segment in self.segments:
             for _, header in segment.headers():
-                self.epochs.assign(header.leader_epoch, header.base_offset)
+                if header.leader_epoch > epoch:
+                    start = min(end, header.base_offset)
+                    for known_epoch, known_start in known:
+                        if (
+                            epoch < known_epoch <= header.leader_epoch
+                            and start <= known_start <= header.base_offset
+                        ):
+                            self.epochs.assign(known_epoch, known_start)
+                    self.epochs.assign(header.leader_epoch, start)
+                    epoch = header.leader_epoch
+                end = header.next_offset
+        for known_epoch, known_start in known:
+            if known_epoch > epoch and known_start >= end:
+                self.epochs.assign(known_epoch, known_start)
 
 
 def _transaction_fault(index: TransactionIndex, known: IndexSum | None) -> str:

@@ -238,6 +238,15 @@ class Segment:
         """Position and header of each batch from `position` on."""
         return walk_headers(self._file, position, self.size_bytes)
 
+    def header_before(self, offset: Offset) -> BatchHeader | None:
+        """The header of the last batch that begins below `offset`; None for none. The index must be right."""
+        before = None
+        for _, header in self.headers(self.offset_index.floor(offset - 1).byte_position):
+            if header.base_offset >= offset:
+                break
+            before = header
+        return before
+
     def check_end(self) -> Offset:
         """The offset behind the last batch, the base offset of an empty segment; after the files were opened.
 

@@ -64,6 +64,10 @@ class Segments:
         """The segment whose range holds `offset` (or the first one) and all later ones."""
         return self._list[max(0, bisect_right(self._bases, offset) - 1) :]
 
+    def up_to(self, offset: Offset) -> list[Segment]:
+        """The segments that begin below `offset`."""
+        return self._list[: bisect_left(self._bases, offset)]
+
     def locate(self, offset: Offset) -> LogPosition | None:
         """Where the batch begins that holds `offset`, or the next one that there is; None behind the last."""
         for segment in self.from_offset(offset):

@@ -38,10 +38,10 @@ class Verification:
         file_system: FileSystem,
         wall_ms: int,
         *,
-        epoch_before: LeaderEpoch,
+        before: BatchHeader | None,
         may_have_gaps: bool,
     ) -> None:
-        """`producers` and `epoch_before` are as before the first segment that will be verified."""
+        """`before` is the last batch before the first segment that will be verified; `producers` likewise."""
         self._segments = segments
         self._producers = producers
         self._epochs = epochs
@@ -51,8 +51,10 @@ class Verification:
         self._may_have_gaps = may_have_gaps
         self._end_offset: Offset = 0
         """Behind the last batch that holds."""
-        self._epoch = epoch_before
+        self._epoch: LeaderEpoch = NO_EPOCH if before is None else before.leader_epoch
         """Of that batch; never falls (X6)."""
+        # Behind the last batch at all: in a compacted log segments may begin later than that.
+        self._gap_start: Offset | None = None if before is None else before.next_offset
 
     def run(self, unverified: Sequence[Segment]) -> Offset:
         """Verify the log's last segments; returns the log's end offset."""
@@ -84,7 +86,10 @@ class Verification:
                 self._check_batch(segment, header, batch)
                 self._epoch = header.leader_epoch
                 segment.note(header, at)
-                self._epochs.assign(header.leader_epoch, header.base_offset)
+                # As in `recovery`: what is cleaned away before the batch may have been of its epoch.
+                gap_start = segment.base_offset if self._gap_start is None else self._gap_start
+                self._epochs.assign(header.leader_epoch, min(gap_start, header.base_offset))
+                self._gap_start = header.next_offset
                 if header.producer_id != NO_PRODUCER_ID:
                     remember_batch(self._producers, header, batch, segment.transaction_index)
                 self._end_offset = header.next_offset

@@ -82,12 +82,13 @@ class Facts:
         *facts: Fact,
         roll: bool = False,
         timestamp_ms: int | None = None,
+        leader_epoch: int = 0,
         **fields: Unpack[BuilderFields],
     ) -> int:
         """Append one batch, of now unless it says otherwise; its first offset."""
         given_ms = self.clock.wall_ms() if timestamp_ms is None else timestamp_ms
         data = batch_of(facts, timestamp_ms=given_ms, **fields)
-        first = self.log.append_as_leader(data, 0, now_ms=self.clock.wall_ms()).first_offset
+        first = self.log.append_as_leader(data, leader_epoch, now_ms=self.clock.wall_ms()).first_offset
         if roll:
             self.log.roll()
         return first
