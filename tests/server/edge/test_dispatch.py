@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.server.edge.answer_making import FREE_STEPS, MAKING_MAX
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.dispatch import Dispatcher, Handler
 from odradek.server.edge.loop_stalls import LoopStalls
@@ -431,3 +432,35 @@ def test_what_takes_several_slices_is_answered_once_by_its_last(
     (answer,) = fake_client.answers
     expected = ErrorCode.UNKNOWN_SERVER_ERROR if fails else ErrorCode.NONE
     assert decode(answer, 4).error_code == expected
+
+
+def test_forty_clients_that_ask_for_much_have_few_answers_half_made(
+    node: SimNode, stalls: LoopStalls
+) -> None:
+    """They need not read them: an answer's objects take several times the memory of its bytes."""
+    half_made: set[int] = set()
+    most = 0
+
+    def answering(number: int) -> Any:
+        nonlocal most
+        for step in range(200):
+            if step > FREE_STEPS:
+                half_made.add(number)
+            most = max(most, len(half_made))
+            yield
+        half_made.discard(number)
+        return InitProducerIdResponse(producer_id=number)
+
+    def handle(core: BrokerCore, context: RequestContext, request: Any, respond: Respond) -> None:
+        respond(answering(context.correlation_id))
+
+    node.short_clock = CountedTime()
+    served = Handler("InitProducerId", 0, 5, InitProducerIdRequest, handle, None)
+    dispatcher = Dispatcher(node.core, {INIT_PRODUCER_ID: served}, ApiVersionsResponse, stalls)
+    clients = [RecordingClient() for _ in range(40)]
+    for number, client in enumerate(clients):
+        header = encode_request_header(RequestHeader(INIT_PRODUCER_ID, 4, number, "me"))
+        dispatcher.dispatch(client, header + InitProducerIdRequest(None, 5).encode(4))
+    node.settle()
+    assert all(len(client.answers) == 1 for client in clients)
+    assert most == MAKING_MAX

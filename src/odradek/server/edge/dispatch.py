@@ -23,6 +23,7 @@ from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
 from odradek.base.execution import Slices, Steps
+from odradek.server.edge.answer_making import AnswerMaking
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Client, RequestContext, Respond, Response, log_fields, named
 from odradek.server.edge.latencies import QUICK_NS, Latencies, Sends
@@ -126,6 +127,7 @@ class Dispatcher(Generic[S]):
     ) -> None:
         self._core = core
         self._slices = core.slices
+        self._answer_making = AnswerMaking(core.slices)
         self._stalls = stalls
         self._now_ns = stalls.now_ns
         self._handlers = handlers
@@ -256,10 +258,10 @@ class Dispatcher(Generic[S]):
             assert not is_answered, f"{handler.name} answered twice"
             is_answered = True
             if type(answer) is GeneratorType:
-                self._slices.run(self._answer_in_steps(client, handler, context, answer), refuse)
+                self._answer_making.run(self._answer_in_steps(client, handler, context, answer), refuse)
             elif is_wide and answer is not None:
                 steps = _as_it_is(answer)  # type: ignore[arg-type]
-                self._slices.run(self._answer_in_steps(client, handler, context, steps), refuse)
+                self._answer_making.run(self._answer_in_steps(client, handler, context, steps), refuse)
             else:
                 self._answer(client, handler, context, answer)  # type: ignore[arg-type]
 
