@@ -18,7 +18,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
-from odradek.base.execution import Defer, Later, RunSteps, Steps, stepwise
+from odradek.base.execution import Defer, Later, RunSteps, Steps, freed, stepwise
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
 from odradek.base.ordering import in_order
 from odradek.base.settings import RACK_AWARE_SELECTOR, BrokerSettings
@@ -161,7 +161,12 @@ class ReplicaManager:
                 dict((entry,)), acks=acks, origin=origin, internal_allowed=internal_allowed
             )
             yield
-        return self.await_acks(statuses, timeout_ms=timeout_ms, later=later)
+        outcomes = self.await_acks(statuses, timeout_ms=timeout_ms, later=later)
+        if outcomes is not None:
+            spent: list[object] = [statuses]
+            del statuses
+            yield from freed(spent)
+        return outcomes
 
     def write(
         self,

@@ -1,6 +1,6 @@
 """Answers in steps."""
 
-from odradek.base.execution import ITEMS_PER_STEP, exhaust, listed, stepwise
+from odradek.base.execution import ITEMS_PER_STEP, exhaust, listed, stepwise, stepwise_in
 
 
 def test_every_item_is_made_in_order() -> None:
@@ -24,3 +24,19 @@ def test_what_costs_next_to_nothing_is_listed_many_at_once() -> None:
     assert exhaust(listed(iter("abcde"), per_step=2)) == [*"abcde"]
     assert len(list(listed(range(5), per_step=2))) == 2
     assert list(listed(range(999))) == []
+
+
+def test_members_are_made_by_group() -> None:
+    words = ["ab", "", "cde"]
+    steps = stepwise_in(words, iter, str.upper, lambda word, letters: (word, letters))
+    assert exhaust(steps) == [("ab", ["A", "B"]), ("", []), ("cde", ["C", "D", "E"])]
+
+
+def test_a_step_ends_after_so_many_groups_and_members() -> None:
+    def steps_of(*sizes: int) -> int:
+        return len(list(stepwise_in(sizes, range, str, lambda size, made: len(made), per_step=10)))
+
+    assert steps_of(8) == 0
+    assert steps_of(100) == 10
+    assert steps_of(*[0] * 100) == 10
+    assert steps_of(*[4] * 20) == 10

@@ -1,3 +1,4 @@
+import gc
 import logging
 import struct
 import sys
@@ -27,7 +28,14 @@ from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsRe
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+    ListOffsetsTopicResponse,
+)
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.batches import BatchOf
 from tests.server.nodes import NewNode, ShortClock
@@ -464,3 +472,78 @@ def test_forty_clients_that_ask_for_much_have_few_answers_half_made(
     node.settle()
     assert all(len(client.answers) == 1 for client in clients)
     assert most == MAKING_MAX
+
+
+class Holding:
+    """Answers a wide request with its own partitions, and may hold on to both."""
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+        self.holds = False
+
+    def handle(self, core: BrokerCore, context: RequestContext, request: Any, respond: Respond) -> None:
+        topics = [
+            ListOffsetsTopicResponse(
+                topic.name, [ListOffsetsPartitionResponse(part.partition_index) for part in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+        response = ListOffsetsResponse(topics=topics)
+        if self.holds:
+            self.held = [request, response]
+        respond(response)
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_a_wide_request_and_its_answer_are_freed_in_steps(
+    node: SimNode, stalls: LoopStalls, fake_client: RecordingClient, holds: bool
+) -> None:
+    handler = Holding()
+    handler.holds = holds
+    served = Handler("ListOffsets", 1, 11, ListOffsetsRequest, handler.handle, None)
+    dispatcher = Dispatcher(node.core, {2: served}, ApiVersionsResponse, stalls)
+    node.short_clock = CountedTime()
+    topic = ListOffsetsTopic("t", [ListOffsetsPartition(number) for number in range(5_000)])
+    gc.collect()
+    gc.disable()
+    try:
+        dispatcher.dispatch(
+            fake_client, frame(7, api_key=2, body=ListOffsetsRequest(topics=[topic]).encode(7))
+        )
+        most, held = 0, sys.getallocatedblocks()
+        while node.world.step():
+            before, held = held, sys.getallocatedblocks()
+            most = max(most, before - held)
+    finally:
+        gc.enable()
+    assert len(fake_client.answers) == 1
+    assert most < 1_000
+    if holds:
+        assert [len(message.topics[0].partitions) for message in handler.held] == [5_000, 5_000]
+
+
+def test_a_refusal_in_steps_is_answered_once(
+    node: SimNode, stalls: LoopStalls, fake_client: RecordingClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def refuse(request: Any, code: ErrorCode) -> Any:
+        yield
+        if is_broken:
+            raise ValueError("broken")
+        return InitProducerIdResponse(error_code=code)
+
+    node.short_clock = CountedTime()
+    served = Handler("InitProducerId", 0, 5, InitProducerIdRequest, fail, refuse)
+    dispatcher = Dispatcher(node.core, {INIT_PRODUCER_ID: served}, ApiVersionsResponse, stalls)
+    is_broken = False
+    dispatcher.dispatch(fake_client, frame(4))
+    assert fake_client.answers == []
+    node.settle()
+    assert decode(fake_client.answers[0], 4).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    is_broken = True
+    dispatcher.dispatch(fake_client, frame(4))
+    node.settle()
+    assert len(fake_client.answers) == 1
+    assert fake_client.is_closed

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass
+from types import GeneratorType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import FaultRefused
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.server.faults.documents import FaultRequests, Reach
@@ -246,7 +248,8 @@ def test_every_version_of_every_api_has_a_place_for_an_error(faulty: Faulty) -> 
         assert handler.refuse is not None, api.name
         for version in range(handler.lowest_version, handler.highest_version + 1):
             asked = api.request_class.decode(_filled(api.request_class).encode(version), version, 0)
-            refusal = handler.refuse(asked, ErrorCode.REQUEST_TIMED_OUT)
+            refused = handler.refuse(asked, ErrorCode.REQUEST_TIMED_OUT)
+            refusal: Any = exhaust(refused) if isinstance(refused, GeneratorType) else refused
             frame = b"".join(bytes(part) for part in refusal.encode_parts(version))
             if ErrorCode.REQUEST_TIMED_OUT not in codes_in(api.response_class.decode(frame, version, 0)):
                 without.append((api.name, version))

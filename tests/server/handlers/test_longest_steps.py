@@ -6,6 +6,7 @@ may grow by CALLS_PER_ITEM_USUAL_MAX calls for each thing more, so that the 100,
 may have take 9 ms.
 """
 
+import gc
 import itertools
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +17,8 @@ from uuid import UUID
 
 import pytest
 
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.records.builder import BatchBuilder
 from odradek.server.handlers.index import INDEX
 from odradek.testing.sim import CountedTime, SimNode, World
@@ -63,6 +66,8 @@ from odradek.wire.messages import (
     write_txn_markers,
 )
 
+DECODED_AT_ONCE_MAX: Final = 16
+"""Requests of more elements are decoded in steps here, as those of thousands are elsewhere."""
 FEW: Final = 220
 """More than what is decoded, encoded or made in one step."""
 MANY: Final = 420
@@ -76,6 +81,10 @@ CALLS_PER_STORED_MAX: Final = 1
 """By how much it may grow for each thing more that is stored and not named."""
 CALLS_PER_MEMBER_MAX: Final = 6
 """The same for each member of a classic group: one step collects the parts of the answer for all members."""
+FREED_PER_ITEM_USUAL_MAX: Final = 2.6
+"""By how many blocks of memory what a step frees may grow for each thing more: ten take about half a
+microsecond. Tables of the work have one or two for each thing, decoded elements and their answers five."""
+FREED_PER_ITEM_MAX: Final = {"end_txn": 5, "delete_topics": 6, "consumer_group_heartbeat": 7}
 LONGEST_CALLS_USUAL_MAX: Final = 12_000
 """What a step may take at all: about two milliseconds."""
 CALLS_PER_ITEM_MAX: Final = {
@@ -633,7 +642,32 @@ def longest_step(
     requests: Mapping[str, tuple[int, Make]] = WIDE,
 ) -> int:
     """The calls of the longest step of a request that names `count` things, and of all that follows."""
-    version, make = requests[api]
+    request = prepared(node, api, count, batch, requests)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("odradek.wire.message.ELEMENTS_AT_ONCE_MAX", DECODED_AT_ONCE_MAX)
+        calls, engine = Calls(), node.store.engine
+        patched.setattr(engine, "apply", calls.unseen(engine.apply))
+        return longest_of(node, request, requests[api][0], calls)
+
+
+def most_freed(
+    node: SimNode,
+    api: str,
+    count: int,
+    batch: Callable[..., bytes],
+    requests: Mapping[str, tuple[int, Make]] = WIDE,
+) -> int:
+    """The most blocks of memory that a step of such a request gives back, or one of all that follows."""
+    request = prepared(node, api, count, batch, requests)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("odradek.wire.message.ELEMENTS_AT_ONCE_MAX", DECODED_AT_ONCE_MAX)
+        return most_freed_of(node, request, requests[api][0])
+
+
+def prepared(
+    node: SimNode, api: str, count: int, batch: Callable[..., bytes], requests: Mapping[str, tuple[int, Make]]
+) -> Request[Message]:
+    """The request, once the node has what it needs."""
     node.settle()
     answer = node.ask(init_producer_id.InitProducerIdRequest(ID, 60_000))
     while answer.error_code:
@@ -647,13 +681,7 @@ def longest_step(
         doomed = [create_topics.CreatableTopic(f"gone{number}", 1, 1) for number in asked.numbers]
         node.ask(create_topics.CreateTopicsRequest(doomed, timeout_ms=1000))
     node.settle()
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            "odradek.wire.message.ELEMENTS_AT_ONCE_MAX", 16
-        )  # beyond it requests are decoded in steps
-        calls, engine = Calls(), node.store.engine
-        patched.setattr(engine, "apply", calls.unseen(engine.apply))
-        return longest_of(node, make(asked), version, calls)
+    return requests[api][1](asked)
 
 
 def longest_of(node: SimNode, request: Request[Message], version: int, calls: Calls) -> int:
@@ -669,6 +697,22 @@ def longest_of(node: SimNode, request: Request[Message], version: int, calls: Ca
     while has_more:
         longest = max(longest, calls.of(step))
     return longest
+
+
+def most_freed_of(node: SimNode, request: Request[Message], version: int) -> int:
+    """The same until nothing is left to do."""
+    gc.collect()
+    gc.disable()  # what it finds is no step's
+    try:
+        node.send(request, version)
+        del request
+        most, held = 0, sys.getallocatedblocks()
+        while node.world.step():
+            before, held = held, sys.getallocatedblocks()
+            most = max(most, before - held)
+        return most
+    finally:
+        gc.enable()
 
 
 def test_every_handler_is_held_to_it() -> None:
@@ -702,6 +746,48 @@ def test_the_longest_step_does_not_grow_with_other_things_either(
     few, many = (longest_step(node, api, count, batch, requests) for count in (FEW, MANY))
     calls_max = CALLS_PER_RECORDED_MAX.get(api, CALLS_PER_ITEM_USUAL_MAX)
     assert (many - few) / (MANY - FEW) <= calls_max, f"{few}, then {many} calls"
+
+
+ALL: Final = [
+    pytest.param(api, requests, id=api if requests is WIDE else f"{api}-{what}")
+    for what, requests in {"named": WIDE, **OTHERWISE_WIDE}.items()
+    for api in requests
+]
+
+
+@pytest.mark.parametrize(("api", "requests"), ALL)
+def test_what_a_step_frees_hardly_grows(
+    api: str, requests: Mapping[str, tuple[int, Make]], node: SimNode, batch: Callable[..., bytes]
+) -> None:
+    most_freed(node, api, 20, batch, requests)
+    few, many = (most_freed(node, api, count, batch, requests) for count in (FEW, MANY))
+    blocks_max = FREED_PER_ITEM_MAX.get(api, FREED_PER_ITEM_USUAL_MAX)
+    assert (many - few) / (MANY - FEW) <= blocks_max, f"{few}, then {many} blocks"
+
+
+@pytest.mark.parametrize(("api", "requests"), ALL)
+def test_the_longest_step_of_a_refusal_does_not_grow(
+    api: str,
+    requests: Mapping[str, tuple[int, Make]],
+    node: SimNode,
+    batch: Callable[..., bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A handler that fails has its request refused, with an error for each thing that it names."""
+
+    def fail(*_: object) -> None:
+        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    monkeypatch.setattr("odradek.wire.message.ELEMENTS_AT_ONCE_MAX", DECODED_AT_ONCE_MAX)
+    version, make = requests[api]
+    found = [make(Asked([*range(count)], batch, (0, 0))) for count in (20, FEW, MANY) for _ in "ab"]
+    handler = node.handlers.get(found[0].API_KEY)
+    assert handler is not None
+    monkeypatch.setattr(handler, "handle", fail)
+    calls = [longest_of(node, request, version, Calls()) for request in found[::2]]
+    blocks = [most_freed_of(node, request, version) for request in found[1::2]]
+    assert (calls[2] - calls[1]) / (MANY - FEW) <= CALLS_PER_ITEM_USUAL_MAX, f"{calls} calls"
+    assert (blocks[2] - blocks[1]) / (MANY - FEW) <= FREED_PER_ITEM_USUAL_MAX, f"{blocks} blocks"
 
 
 @pytest.mark.parametrize("api", STORED)
@@ -747,7 +833,7 @@ def test_a_forwarded_request_has_no_longer_steps(api: str, batch: Callable[..., 
         node.short_clock = CountedTime()
     version, make = WIDE[api]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("odradek.wire.message.ELEMENTS_AT_ONCE_MAX", 16)
+        patched.setattr("odradek.wire.message.ELEMENTS_AT_ONCE_MAX", DECODED_AT_ONCE_MAX)
         calls, engine = Calls(), asked.store.engine
         patched.setattr(engine, "apply", calls.unseen(engine.apply))
         _, few, many = (

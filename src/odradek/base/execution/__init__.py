@@ -3,10 +3,12 @@
 - `ports`: later turns and other threads, as ports.
 - `lane`: calls on other threads, one after another.
 - `steps`: long work as a generator of steps; `pace`: groups its small items.
+- `freeing`: frees values of very many objects in steps.
 - `turn_time`: how long all stepped work may hold one turn of the loop.
 - `slices`: runs steps within that.
 """
 
+from odradek.base.execution.freeing import freed
 from odradek.base.execution.lane import Lane
 from odradek.base.execution.pace import Pace
 from odradek.base.execution.ports import Background, Defer, Later, deliver
@@ -23,6 +25,7 @@ from odradek.base.execution.steps import (
     exhaust,
     listed,
     stepwise,
+    stepwise_in,
 )
 from odradek.base.execution.turn_time import TURN_NS, TurnTime
 
@@ -47,6 +50,8 @@ __all__ = [
     "counted",
     "deliver",
     "exhaust",
+    "freed",
     "listed",
     "stepwise",
+    "stepwise_in",
 ]

@@ -20,6 +20,8 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 T = TypeVar("T")
 R = TypeVar("R")
+G = TypeVar("G")
+S = TypeVar("S")
 
 Asking: TypeAlias = Generator[Q | None, A, T]
 """Steps that return a T. One that ends in a question, a Q, is sent the answer, an A."""
@@ -52,6 +54,38 @@ def stepwise(items: Iterable[T], make: Callable[[T], R], per_step: int = ITEMS_P
         if len(few) == per_step:
             yield
     return made
+
+
+def stepwise_in(
+    groups: Iterable[G],
+    members: Callable[[G], Iterable[T]],
+    make: Callable[[T], R],
+    gather: Callable[[G, list[R]], S],
+    per_step: int = COUNTED_PER_STEP,
+) -> Steps[list[S]]:
+    """Make something of each member of each group, and of each group with what was made of its members.
+
+    rows = yield from stepwise_in(request.topics, partitions_of, row, topic_row)    a row for each topic
+
+    A step ends after `per_step` groups and members; few of them make no step at all.
+    """
+    gathered: list[S] = []
+    left = per_step
+    for group in groups:
+        made: list[R] = []
+        remaining = iter(members(group))
+        while few := [make(member) for member in islice(remaining, left)]:
+            made += few
+            left -= len(few)
+            if left <= 0:
+                left = per_step
+                yield
+        gathered.append(gather(group, made))
+        left -= 1
+        if left <= 0:
+            left = per_step
+            yield
+    return gathered
 
 
 def listed(items: Iterable[T], per_step: int = LISTED_PER_STEP) -> Steps[list[T]]:

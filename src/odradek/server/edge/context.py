@@ -61,8 +61,14 @@ class RequestContext:
     """For a parked request: how long it waited for its first turn (`queue_ns`), and how long that took."""
     forwarded_by: BrokerId | None = None
     """The broker that the client asked, which forwarded the request to this one; None if it is this one."""
+    spent: list[object] | None = None
+    """Values of very many objects that only this request holds; they are freed in steps after its answer."""
     when_moved: Callable[[], None] | None = None
     """For a request that the controller decides: called instead of an answer when that is another broker."""
+
+    def spend(self, *values: object) -> None:
+        """Let values be freed in steps once the answer is sent; by then nobody else may hold them."""
+        self.spent = [*(self.spent or ()), *values]
 
     def __str__(self) -> str:
         """The request's name in warnings: "Fetch v13 of 'consumer-1' from 10.0.0.7:51234", escaped."""

@@ -22,7 +22,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
-from odradek.base.execution import Slices, Steps
+from odradek.base.execution import Slices, Steps, freed
 from odradek.server.edge.answer_making import AnswerMaking
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Client, RequestContext, Respond, Response, log_fields, named
@@ -96,7 +96,7 @@ class Handler(Generic[S]):
     # Answers, now or later; returns the rest of its work, in steps.
     handle: Callable[[S, RequestContext, Any, Respond], Steps[None] | None]
     # Makes the answer to a request that could not be handled, from its error; None if the API has none.
-    refuse: Callable[[Any, ErrorCode], Response] | None
+    refuse: Callable[[Any, ErrorCode], Response | Steps[Response]] | None
 
 
 class Interposed(Protocol):
@@ -252,23 +252,26 @@ class Dispatcher(Generic[S]):
         counts[api_key] = counts.get(api_key, 0) + 1
 
         is_answered = False
+        wide = request if is_wide else None
 
         def respond(answer: Response | Steps[Response] | None) -> None:
             nonlocal is_answered
             assert not is_answered, f"{handler.name} answered twice"
             is_answered = True
             if type(answer) is GeneratorType:
-                self._answer_making.run(self._answer_in_steps(client, handler, context, answer), refuse)
-            elif is_wide and answer is not None:
+                self._answer_making.run(self._answer_in_steps(client, handler, context, answer, wide), refuse)
+            elif wide is not None and answer is not None:
                 steps = _as_it_is(answer)  # type: ignore[arg-type]
-                self._answer_making.run(self._answer_in_steps(client, handler, context, steps), refuse)
+                self._answer_making.run(self._answer_in_steps(client, handler, context, steps, wide), refuse)
             else:
                 self._answer(client, handler, context, answer)  # type: ignore[arg-type]
+                if wide is not None:
+                    self._free([wide], context)
 
         def refuse(error: Exception) -> None:
             _log_failure(context, error)
             code = code_of(error) if isinstance(error, OdradekError) else ErrorCode.UNKNOWN_SERVER_ERROR
-            self._refuse(client, handler, context, request, code)
+            self._refuse(client, handler, context, request, code, wide)
 
         def failed(error: Exception) -> None:
             nonlocal is_answered
@@ -287,13 +290,28 @@ class Dispatcher(Generic[S]):
                 self._slices.run(steps, failed)
 
     def _answer_in_steps(
-        self, client: Answerable, handler: Handler[S], context: RequestContext, answer: Steps[Response]
+        self,
+        client: Answerable,
+        handler: Handler[S],
+        context: RequestContext,
+        answer: Steps[Response],
+        wide: Message | None,
     ) -> Steps[None]:
+        """Make an answer, encode and send it. What is large of it and of a wide request is freed in steps."""
         response = yield from answer
         version = context.api_version
         header = encode_response_header(context.api_key, version, context.correlation_id)
+        is_large = False
         try:
-            parts = yield from response.encode_in_steps(version, header)
+            encoding = response.encode_in_steps(version, header)
+            while True:
+                try:
+                    next(encoding)
+                except StopIteration as end:
+                    parts = end.value
+                    break
+                is_large = True
+                yield
         except Exception:
             self._give_up(client, handler, version, response)
         else:
@@ -302,6 +320,15 @@ class Dispatcher(Generic[S]):
             else:
                 context.is_answered = True
             client.answer(parts)
+            if is_large or wide is not None:
+                self._free([response, wide], context)
+
+    def _free(self, values: list[Any], context: RequestContext) -> None:
+        """Free messages of many elements, when those who work with them now have returned."""
+        if context.spent is not None:
+            values += context.spent
+            context.spent = None
+        self._slices.run(freed(values), _log_unfreed)
 
     def _answer(
         self, client: Answerable, handler: Handler[S], context: RequestContext, response: Response | None
@@ -335,11 +362,21 @@ class Dispatcher(Generic[S]):
         context: RequestContext,
         request: Any,  # noqa: ANN401 - any API's request
         code: ErrorCode,
+        wide: Message | None,
     ) -> None:
         if handler.refuse is None:
             client.close()
-        else:
-            self._answer(client, handler, context, handler.refuse(request, code))
+            return
+        refusal = handler.refuse(request, code)
+        if type(refusal) is not GeneratorType:
+            self._answer(client, handler, context, refusal)  # type: ignore[arg-type]
+            return
+
+        def failed(error: Exception) -> None:
+            _log_failure(context, error)
+            client.close()
+
+        self._answer_making.run(self._answer_in_steps(client, handler, context, refusal, wide), failed)
 
     def _close(self, client: Answerable, reason: str, client_id: str | None = None) -> None:
         self._complaints.say(
@@ -355,6 +392,11 @@ def _as_it_is(answer: Response) -> Steps[Response]:
     """An answer that is there, where one is made in steps."""
     yield
     return answer
+
+
+def _log_unfreed(error: Exception) -> None:
+    """A bug of ours; what was not taken apart is freed at once."""
+    _log.error("a message was not freed in steps", exc_info=error)
 
 
 def _log_failure(context: RequestContext, error: Exception) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps
+from odradek.base.execution import Steps, exhaust
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Answerable, Handler
 from odradek.server.faults.rules import Asker, DropWhen, FaultRules, Kind, Rule
@@ -109,7 +109,7 @@ class FaultyDispatch:
 
         def handle(core: Any, context: RequestContext, request: Any, respond: Respond) -> Steps[None] | None:  # noqa: ANN401
             meant, rest = self._split(request, rule.topic)
-            refusal = refuse(meant, rule.code)
+            refusal = _whole(refuse(meant, rule.code))
             if api_key == _METADATA:
                 rest = rest or _without_topics(request)
             if rest is None:
@@ -219,6 +219,11 @@ def _without_topics(request: Message) -> Message:
     for field in topic_fields(type(request)):
         setattr(bare, field, [])
     return bare
+
+
+def _whole(answer: Response | Steps[Response]) -> Response:
+    """An answer that may be made in steps, made now."""
+    return exhaust(answer) if type(answer) is GeneratorType else answer  # type: ignore[return-value]
 
 
 def _merging(respond: Respond, refusal: Response) -> Respond:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Pace, Steps, deliver, exhaust, stepwise
+from odradek.base.execution import Pace, Steps, deliver, stepwise, stepwise_in
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.coordinator.transactions import Producer, TransactionVersion
@@ -94,12 +94,15 @@ def _several_in_steps(served: Iterable[tuple[AddPartitionsToTxnTransaction, _Err
     return response
 
 
-def refuse(request: AddPartitionsToTxnRequest, code: ErrorCode) -> AddPartitionsToTxnResponse:
+def refuse(request: AddPartitionsToTxnRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition, and for the request as a whole."""
-    return AddPartitionsToTxnResponse(
-        results_by_topic_v3_and_below=exhaust(_results_in_steps(request.v3_and_below_topics, lambda _: code)),
-        error_code=code,
+    topics = yield from stepwise_in(
+        request.v3_and_below_topics,
+        lambda topic: topic.partitions,
+        lambda index: AddPartitionsToTxnPartitionResult(index, code),
+        lambda topic, parts: AddPartitionsToTxnTopicResult(topic.name, parts),
     )
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=topics, error_code=code)
 
 
 def _serve(

@@ -6,7 +6,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps, begun
 from odradek.metadata.controller.requests import ConfigReplacement
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.altered_configs import refusals, submit
 from odradek.server.node.core import BrokerCore
@@ -40,7 +40,7 @@ def handle(
     )
 
 
-def refuse(request: AlterConfigsRequest, code: ErrorCode, message: str | None = None) -> AlterConfigsResponse:
+def refuse(request: AlterConfigsRequest, code: ErrorCode, message: str | None = None) -> Steps[Response]:
     """The same error for every resource."""
-    rows = refusals(code, message, request.resources, AlterConfigsResourceResponse)
+    rows = yield from refusals(code, message, request.resources, AlterConfigsResourceResponse)
     return AlterConfigsResponse(responses=rows)

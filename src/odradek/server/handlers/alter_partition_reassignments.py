@@ -8,10 +8,10 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Pace, Steps, stepwise
+from odradek.base.execution import Pace, Steps, stepwise, stepwise_in
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.controller.requests import AlterReassignments, Answer, PartitionOutcomes, Refused
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.alter_partition_reassignments import (
@@ -52,20 +52,18 @@ def handle(
     core.decide(context, AlterReassignments(tuple(targets), request.allow_replication_factor_change), decided)
 
 
-def refuse(
-    request: AlterPartitionReassignmentsRequest, code: ErrorCode
-) -> AlterPartitionReassignmentsResponse:
+def refuse(request: AlterPartitionReassignmentsRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for the request and for every partition."""
+    rows = yield from stepwise_in(
+        request.topics,
+        lambda topic: topic.partitions,
+        lambda one: ReassignablePartitionResponse(one.partition_index, code),
+        lambda topic, parts: ReassignableTopicResponse(topic.name, parts),
+    )
     return AlterPartitionReassignmentsResponse(
-        allow_replication_factor_change=request.allow_replication_factor_change,
+        responses=rows,
         error_code=code,
-        responses=[
-            ReassignableTopicResponse(
-                topic.name,
-                [ReassignablePartitionResponse(one.partition_index, code) for one in topic.partitions],
-            )
-            for topic in request.topics
-        ],
+        allow_replication_factor_change=request.allow_replication_factor_change,
     )
 
 

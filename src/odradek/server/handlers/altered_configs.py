@@ -10,7 +10,7 @@ from operator import attrgetter, is_
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, exhaust, listed, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, ITEMS_PER_STEP, Pace, Steps, exhaust, listed, stepwise
 from odradek.base.settings.names import broker_setting
 from odradek.metadata.controller.requests import (
     AlterConfigs,
@@ -106,8 +106,7 @@ def outcomes(
 ) -> Steps[list[Row]]:
     """Returns the rows of the answer, from the controller's decision for each resource."""
     if isinstance(answer, Refused):
-        refused = partial(_refusal, answer.error, answer.message, row)
-        return (yield from stepwise(resources, refused))
+        return (yield from refusals(answer.error, answer.message, resources, row))
     assert isinstance(answer, ResourceOutcomes), answer
     return (
         yield from stepwise(
@@ -121,9 +120,9 @@ def refusals(
     message: str | None,
     resources: Iterable[NamedResource],
     row: Callable[[ErrorCode, str | None, int, str], Row],
-) -> list[Row]:
+) -> Steps[list[Row]]:
     """The same error for every resource."""
-    return [_refusal(code, message, row, resource) for resource in resources]
+    return stepwise(resources, partial(_refusal, code, message, row), COUNTED_PER_STEP)
 
 
 def _refusal(

@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps
+from odradek.base.execution import COUNTED_PER_STEP, Steps, stepwise
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
@@ -38,8 +38,11 @@ def handle(
     respond(in_steps())
 
 
-def refuse(request: ConsumerGroupDescribeRequest, code: ErrorCode) -> ConsumerGroupDescribeResponse:
+def refuse(request: ConsumerGroupDescribeRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every group."""
-    return ConsumerGroupDescribeResponse(
-        groups=[DescribedGroup(error_code=code, group_id=group_id) for group_id in request.group_ids]
+    rows = yield from stepwise(
+        request.group_ids,
+        lambda group_id: DescribedGroup(error_code=code, group_id=group_id),
+        COUNTED_PER_STEP,
     )
+    return ConsumerGroupDescribeResponse(groups=rows)

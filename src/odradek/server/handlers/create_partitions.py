@@ -49,13 +49,14 @@ def _submit(
     core.decide(context, CreatePartitions(tuple(topics), request.validate_only), decided)
 
 
-def refuse(
-    request: CreatePartitionsRequest, code: ErrorCode, message: str | None = None
-) -> CreatePartitionsResponse:
+def refuse(request: CreatePartitionsRequest, code: ErrorCode, message: str | None = None) -> Steps[Response]:
     """The same error for every topic."""
-    return CreatePartitionsResponse(
-        results=[CreatePartitionsTopicResult(topic.name, code, message) for topic in request.topics]
+    rows = yield from stepwise(
+        request.topics,
+        lambda topic: CreatePartitionsTopicResult(topic.name, code, message),
+        COUNTED_PER_STEP,
     )
+    return CreatePartitionsResponse(results=rows)
 
 
 def _wait(

@@ -55,14 +55,14 @@ def _submit(
     )
 
 
-def refuse(request: CreateTopicsRequest, code: ErrorCode, message: str | None = None) -> CreateTopicsResponse:
+def refuse(request: CreateTopicsRequest, code: ErrorCode, message: str | None = None) -> Steps[Response]:
     """The same error for every topic."""
-    return CreateTopicsResponse(
-        topics=[
-            CreatableTopicResult(topic.name, error_code=code, error_message=message)
-            for topic in request.topics
-        ]
+    rows = yield from stepwise(
+        request.topics,
+        lambda topic: CreatableTopicResult(topic.name, error_code=code, error_message=message),
+        COUNTED_PER_STEP,
     )
+    return CreateTopicsResponse(topics=rows)
 
 
 def _wait(

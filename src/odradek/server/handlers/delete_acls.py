@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, stepwise
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.describe_acls import NO_AUTHORIZER
@@ -23,6 +23,7 @@ def handle(core: BrokerCore, context: RequestContext, request: DeleteAclsRequest
     respond(in_steps())
 
 
-def refuse(request: DeleteAclsRequest, code: ErrorCode) -> DeleteAclsResponse:
+def refuse(request: DeleteAclsRequest, code: ErrorCode) -> Steps[Response]:
     """The same code for each."""
-    return DeleteAclsResponse(filter_results=[DeleteAclsFilterResult(code) for _ in request.filters])
+    rows = yield from stepwise(request.filters, lambda _: DeleteAclsFilterResult(code), COUNTED_PER_STEP)
+    return DeleteAclsResponse(filter_results=rows)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, stepwise
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
@@ -45,8 +45,11 @@ def _words(code: ErrorCode) -> str | None:
     return None if code is ErrorCode.NONE else _REASONS.get(code, code.name)
 
 
-def refuse(request: DeleteGroupsRequest, code: ErrorCode) -> DeleteGroupsResponse:
+def refuse(request: DeleteGroupsRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every group."""
-    return DeleteGroupsResponse(
-        results=[DeletableGroupResult(group_id, code, _words(code)) for group_id in request.groups_names]
+    rows = yield from stepwise(
+        request.groups_names,
+        lambda group_id: DeletableGroupResult(group_id, code, _words(code)),
+        COUNTED_PER_STEP,
     )
+    return DeleteGroupsResponse(results=rows)

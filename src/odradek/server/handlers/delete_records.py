@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, deliver
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, deliver, stepwise_in
 from odradek.base.ids import Offset, TopicPartition
 from odradek.replication.outcomes import DeleteRecordsOutcomes
 from odradek.server.edge.context import RequestContext, Respond, Response
@@ -57,17 +57,12 @@ def handle(
     )
 
 
-def refuse(request: DeleteRecordsRequest, code: ErrorCode) -> DeleteRecordsResponse:
+def refuse(request: DeleteRecordsRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition."""
-    return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
-                topic.name,
-                [
-                    DeleteRecordsPartitionResult(part.partition_index, _NO_LOW_WATERMARK, code)
-                    for part in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
+    rows = yield from stepwise_in(
+        request.topics,
+        lambda topic: topic.partitions,
+        lambda part: DeleteRecordsPartitionResult(part.partition_index, _NO_LOW_WATERMARK, code),
+        lambda topic, parts: DeleteRecordsTopicResult(topic.name, parts),
     )
+    return DeleteRecordsResponse(topics=rows)

@@ -48,13 +48,14 @@ def _submit(
     core.decide(context, DeleteTopics(topics), decided)
 
 
-def refuse(request: DeleteTopicsRequest, code: ErrorCode, message: str | None = None) -> DeleteTopicsResponse:
+def refuse(request: DeleteTopicsRequest, code: ErrorCode, message: str | None = None) -> Steps[Response]:
     """The same error for every topic."""
-    return DeleteTopicsResponse(
-        responses=[
-            DeletableTopicResult(topic.name, topic.topic_id, code, message) for topic in _topics(request)
-        ]
+    rows = yield from stepwise(
+        _topics(request),
+        lambda topic: DeletableTopicResult(topic.name, topic.topic_id, code, message),
+        COUNTED_PER_STEP,
     )
+    return DeleteTopicsResponse(responses=rows)
 
 
 def _topics(request: DeleteTopicsRequest) -> Iterator[TopicToDelete]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.execution import Steps, counted
+from odradek.base.execution import COUNTED_PER_STEP, Steps, counted, stepwise
 from odradek.base.settings import (
     BROKER_SETTINGS,
     GROUP_SETTINGS,
@@ -75,14 +75,14 @@ def handle(
     respond(in_steps())
 
 
-def refuse(request: DescribeConfigsRequest, code: ErrorCode) -> DescribeConfigsResponse:
+def refuse(request: DescribeConfigsRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every resource."""
-    return DescribeConfigsResponse(
-        results=[
-            DescribeConfigsResult(code, None, asked.resource_type, asked.resource_name)
-            for asked in request.resources
-        ]
+    rows = yield from stepwise(
+        request.resources,
+        lambda asked: DescribeConfigsResult(code, None, asked.resource_type, asked.resource_name),
+        COUNTED_PER_STEP,
     )
+    return DescribeConfigsResponse(results=rows)
 
 
 def _describe(

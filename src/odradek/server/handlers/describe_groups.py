@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps
+from odradek.base.execution import COUNTED_PER_STEP, Steps, stepwise
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
@@ -41,8 +41,9 @@ def handle(
     respond(in_steps())
 
 
-def refuse(request: DescribeGroupsRequest, code: ErrorCode) -> DescribeGroupsResponse:
+def refuse(request: DescribeGroupsRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every group."""
-    return DescribeGroupsResponse(
-        groups=[DescribedGroup(error_code=code, group_id=group_id) for group_id in request.groups]
+    rows = yield from stepwise(
+        request.groups, lambda group_id: DescribedGroup(error_code=code, group_id=group_id), COUNTED_PER_STEP
     )
+    return DescribeGroupsResponse(groups=rows)

@@ -7,7 +7,7 @@ of Kafka's clients names the broker to ask).
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import Steps, stepwise, stepwise_in
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.base.topic_names import fault_in_name
 from odradek.server.edge.context import RequestContext, Respond, Response
@@ -45,14 +45,15 @@ def handle(
     respond(in_steps())
 
 
-def refuse(request: DescribeProducersRequest, code: ErrorCode) -> DescribeProducersResponse:
+def refuse(request: DescribeProducersRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition."""
-    return DescribeProducersResponse(
-        topics=[
-            TopicResponse(topic.name, [PartitionResponse(index, code) for index in topic.partition_indexes])
-            for topic in request.topics
-        ]
+    rows = yield from stepwise_in(
+        request.topics,
+        lambda topic: topic.partition_indexes,
+        lambda index: PartitionResponse(index, code),
+        lambda topic, parts: TopicResponse(topic.name, parts),
     )
+    return DescribeProducersResponse(topics=rows)
 
 
 def _once_each(request: DescribeProducersRequest) -> dict[str, dict[int, None]]:

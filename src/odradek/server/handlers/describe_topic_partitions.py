@@ -9,7 +9,7 @@ cursor's topic may have been deleted since.
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps
+from odradek.base.execution import COUNTED_PER_STEP, Steps, stepwise
 from odradek.base.ids import NO_BROKER
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.image import PartitionImage
@@ -44,7 +44,7 @@ def _in_steps(
     if cursor is None:
         cursor = Cursor("", 0)
     elif cursor.partition_index < 0 or (asked and cursor.topic_name not in asked):
-        return refuse(request, ErrorCode.INVALID_REQUEST)
+        return (yield from refuse(request, ErrorCode.INVALID_REQUEST))
     left = max(1, min(request.response_partition_limit, core.settings.max_request_partition_size_limit))
     response = DescribeTopicPartitionsResponse()
     for name in sorted(names):
@@ -64,11 +64,12 @@ def _in_steps(
     return response
 
 
-def refuse(request: DescribeTopicPartitionsRequest, code: ErrorCode) -> DescribeTopicPartitionsResponse:
+def refuse(request: DescribeTopicPartitionsRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every topic that was named."""
-    return DescribeTopicPartitionsResponse(
-        topics=[DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
+    rows = yield from stepwise(
+        request.topics, lambda topic: DescribeTopicPartitionsResponseTopic(code, topic.name), COUNTED_PER_STEP
     )
+    return DescribeTopicPartitionsResponse(topics=rows)
 
 
 def _describe(

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, stepwise
 from odradek.coordinator.transactions.inspection import find_transaction
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
@@ -32,13 +32,14 @@ def handle(
     respond(in_steps())
 
 
-def refuse(request: DescribeTransactionsRequest, code: ErrorCode) -> DescribeTransactionsResponse:
+def refuse(request: DescribeTransactionsRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every id."""
-    return DescribeTransactionsResponse(
-        transaction_states=[
-            TransactionState(error_code=code, transactional_id=name) for name in request.transactional_ids
-        ]
+    rows = yield from stepwise(
+        request.transactional_ids,
+        lambda name: TransactionState(error_code=code, transactional_id=name),
+        COUNTED_PER_STEP,
     )
+    return DescribeTransactionsResponse(transaction_states=rows)
 
 
 def _describe(core: BrokerCore, transactional_id: str) -> TransactionState:

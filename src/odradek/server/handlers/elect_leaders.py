@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, exhaust, stepwise
+from odradek.base.execution import Steps, stepwise, stepwise_in
 from odradek.base.ids import TopicPartition
 from odradek.metadata.controller.requests import (
     Answer,
@@ -20,7 +20,7 @@ from odradek.metadata.controller.requests import (
     PartitionOutcomes,
     Refused,
 )
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.elect_leaders import (
@@ -67,20 +67,19 @@ def handle(
     return submit()
 
 
-def refuse(request: ElectLeadersRequest, code: ErrorCode) -> ElectLeadersResponse:
+def refuse(request: ElectLeadersRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for the request and for every partition; version 0 has no error of the request."""
-    return exhaust(_refused(request, code, None))
+    return _refused(request, code, None)
 
 
-def _refused(
-    request: ElectLeadersRequest, code: ErrorCode, message: str | None
-) -> Steps[ElectLeadersResponse]:
-    response = ElectLeadersResponse(error_code=code)
-    for topic in request.topic_partitions or []:
-        results = yield from stepwise(topic.partitions, lambda number: PartitionResult(number, code, message))
-        response.replica_election_results.append(ReplicaElectionResult(topic.topic, results))
-        yield
-    return response
+def _refused(request: ElectLeadersRequest, code: ErrorCode, message: str | None) -> Steps[Response]:
+    rows = yield from stepwise_in(
+        request.topic_partitions or (),
+        lambda topic: topic.partitions,
+        lambda number: PartitionResult(number, code, message),
+        lambda topic, results: ReplicaElectionResult(topic.topic, results),
+    )
+    return ElectLeadersResponse(error_code=code, replica_election_results=rows)
 
 
 def _named(

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, cast
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, exhaust, listed
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, exhaust, listed, stepwise_in
 from odradek.base.ids import NO_BROKER_EPOCH, NO_OFFSET, NO_TOPIC_ID, BrokerId, TopicPartition
 from odradek.replication.delayed_session_fetch import DelayedSessionFetch
 from odradek.replication.fetch_request import (
@@ -233,23 +233,17 @@ def _fetch_news(
     return None
 
 
-def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:
+def refuse(request: FetchRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition; for the whole if it concerns the session, or none is named."""
     if code in _SESSION_ERRORS or not request.topics:
         return FetchResponse(error_code=code)
-    return FetchResponse(
-        responses=[
-            FetchableTopicResponse(
-                topic.topic,
-                topic.topic_id,
-                [
-                    PartitionData(part.partition, code, NO_OFFSET, NO_OFFSET, NO_OFFSET, records=b"")
-                    for part in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
+    rows = yield from stepwise_in(
+        request.topics,
+        lambda topic: topic.partitions,
+        lambda part: PartitionData(part.partition, code, NO_OFFSET, NO_OFFSET, NO_OFFSET, records=b""),
+        lambda topic, parts: FetchableTopicResponse(topic.topic, topic.topic_id, parts),
     )
+    return FetchResponse(responses=rows)
 
 
 def _replica(context: RequestContext, request: FetchRequest) -> tuple[BrokerId, int]:
@@ -337,6 +331,8 @@ def _response(core: BrokerCore, context: RequestContext, answer: FetchAnswer) ->
         topic.partitions.append(part)
     if leaders:
         response.node_endpoints = endpoints_of(core, leaders, context.listener, NodeEndpoint)
+    if len(answer.partitions) > FETCHED_AT_ONCE:
+        context.spend(answer.partitions)
     return response
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, deliver, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, deliver, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
@@ -41,14 +41,14 @@ def _in_steps(
     return _response(context, coordinators)
 
 
-def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
+def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every key; up to version 3, which has one key, for the whole."""
-    return FindCoordinatorResponse(
-        error_code=code,
-        node_id=NO_BROKER,
-        port=_NO_PORT,
-        coordinators=[Coordinator(key, NO_BROKER, "", _NO_PORT, code) for key in request.coordinator_keys],
+    rows = yield from stepwise(
+        request.coordinator_keys,
+        lambda key: Coordinator(key, NO_BROKER, "", _NO_PORT, code),
+        COUNTED_PER_STEP,
     )
+    return FindCoordinatorResponse(error_code=code, node_id=NO_BROKER, port=_NO_PORT, coordinators=rows)
 
 
 def _find(

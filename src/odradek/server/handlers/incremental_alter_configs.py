@@ -6,7 +6,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps, begun
 from odradek.metadata.controller.requests import ConfigAmendment
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.altered_configs import refusals, submit
 from odradek.server.node.core import BrokerCore
@@ -42,7 +42,7 @@ def handle(
 
 def refuse(
     request: IncrementalAlterConfigsRequest, code: ErrorCode, message: str | None = None
-) -> IncrementalAlterConfigsResponse:
+) -> Steps[Response]:
     """The same error for every resource."""
-    rows = refusals(code, message, request.resources, AlterConfigsResourceResponse)
+    rows = yield from refusals(code, message, request.resources, AlterConfigsResourceResponse)
     return IncrementalAlterConfigsResponse(responses=rows)

@@ -4,11 +4,11 @@ from collections import Counter
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Pace, Steps
+from odradek.base.execution import Pace, Steps, stepwise_in
 from odradek.base.ids import TopicPartition
 from odradek.records.work import RecordSteps
 from odradek.replication.fetch_request import CONSUMER_ID, DEBUGGING_CONSUMER_ID, Isolation
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.record_work import RecordJob
@@ -111,14 +111,12 @@ def _encoded_in_steps(response: ListOffsetsResponse) -> Steps[ListOffsetsRespons
     return response
 
 
-def refuse(request: ListOffsetsRequest, code: ErrorCode) -> ListOffsetsResponse:
+def refuse(request: ListOffsetsRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition."""
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                topic.name,
-                [ListOffsetsPartitionResponse(part.partition_index, code) for part in topic.partitions],
-            )
-            for topic in request.topics
-        ]
+    rows = yield from stepwise_in(
+        request.topics,
+        lambda topic: topic.partitions,
+        lambda part: ListOffsetsPartitionResponse(part.partition_index, code),
+        lambda topic, parts: ListOffsetsTopicResponse(topic.name, parts),
     )
+    return ListOffsetsResponse(topics=rows)

@@ -60,14 +60,14 @@ def _serve(
         respond(_response(core, context, request, {}))
 
 
-def refuse(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
+def refuse(request: MetadataRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every topic, and from version 13 on for the whole."""
-    return MetadataResponse(
-        topics=[
-            MetadataResponseTopic(code, topic.name or "", topic.topic_id) for topic in request.topics or ()
-        ],
-        error_code=code,
+    rows = yield from stepwise(
+        request.topics or (),
+        lambda topic: MetadataResponseTopic(code, topic.name or "", topic.topic_id),
+        COUNTED_PER_STEP,
     )
+    return MetadataResponse(topics=rows, error_code=code)
 
 
 def _in_parts(topics: Sequence[MetadataRequestTopic] | None) -> Iterator[Sequence[MetadataRequestTopic]]:

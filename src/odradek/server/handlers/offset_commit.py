@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Pace, Steps, stepwise
+from odradek.base.execution import Pace, Steps, stepwise, stepwise_in
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.committing import Codes
 from odradek.server.edge.context import RequestContext, Respond, Response
@@ -60,15 +60,12 @@ def _partition(name: str, codes: Codes, part: OffsetCommitRequestPartition) -> O
     return OffsetCommitResponsePartition(part.partition_index, code)
 
 
-def refuse(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+def refuse(request: OffsetCommitRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition."""
-    return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponseTopic(
-                topic.name,
-                topic.topic_id,
-                [OffsetCommitResponsePartition(part.partition_index, code) for part in topic.partitions],
-            )
-            for topic in request.topics
-        ]
+    rows = yield from stepwise_in(
+        request.topics,
+        lambda topic: topic.partitions,
+        lambda part: OffsetCommitResponsePartition(part.partition_index, code),
+        lambda topic, parts: OffsetCommitResponseTopic(topic.name, topic.topic_id, parts),
     )
+    return OffsetCommitResponse(topics=rows)

@@ -6,7 +6,7 @@ from itertools import compress
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, ITEMS_PER_STEP, Pace, Steps, stepwise, stepwise_in
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.coordinator.groups import FetchedOffset
 from odradek.server.edge.context import RequestContext, Respond, Response
@@ -95,22 +95,20 @@ def _once_each(groups: Sequence[OffsetFetchRequestGroup]) -> Steps[Collection[Of
     return asked.values()
 
 
-def refuse(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
+def refuse(request: OffsetFetchRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every group, and for every partition: version 1 has no other field for it."""
-    return OffsetFetchResponse(
-        error_code=code,
-        topics=[
-            OffsetFetchResponseTopic(
-                topic.name,
-                [
-                    OffsetFetchResponsePartition(index, NO_OFFSET, metadata="", error_code=code)
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic in request.topics or ()
-        ],
-        groups=[OffsetFetchResponseGroup(asked.group_id, error_code=code) for asked in request.groups],
+    topics = yield from stepwise_in(
+        request.topics or (),
+        lambda topic: topic.partition_indexes,
+        lambda index: OffsetFetchResponsePartition(index, NO_OFFSET, metadata="", error_code=code),
+        lambda topic, parts: OffsetFetchResponseTopic(topic.name, parts),
     )
+    groups = yield from stepwise(
+        request.groups,
+        lambda asked: OffsetFetchResponseGroup(asked.group_id, error_code=code),
+        COUNTED_PER_STEP,
+    )
+    return OffsetFetchResponse(error_code=code, topics=topics, groups=groups)
 
 
 def _group(

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import Steps, stepwise, stepwise_in
 from odradek.base.ids import TopicPartition
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
@@ -44,13 +44,12 @@ def handle(
     respond(in_steps())
 
 
-def refuse(request: OffsetForLeaderEpochRequest, code: ErrorCode) -> OffsetForLeaderEpochResponse:
+def refuse(request: OffsetForLeaderEpochRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition."""
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic.topic, [EpochEndOffset(code, part.partition) for part in topic.partitions]
-            )
-            for topic in request.topics
-        ]
+    rows = yield from stepwise_in(
+        request.topics,
+        lambda topic: topic.partitions,
+        lambda part: EpochEndOffset(code, part.partition),
+        lambda topic, parts: OffsetForLeaderTopicResult(topic.topic, parts),
     )
+    return OffsetForLeaderEpochResponse(topics=rows)

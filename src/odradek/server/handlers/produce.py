@@ -11,7 +11,7 @@ from uuid import UUID
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, exhaust
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, exhaust, stepwise_in
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.records.compression import Codec
 from odradek.records.header import ATTRIBUTES_LOW_AT, CODEC_MASK, HEADER_BYTES
@@ -150,6 +150,8 @@ class _Asked:
         if self._acks != 0:
             is_wide = len(outcomes) + len(self._topics) > ITEMS_PER_STEP
             response = self._response(outcomes)
+            if is_wide:
+                self._context.spend(outcomes, self._topics)
             self._respond(response if is_wide else exhaust(response))
             return
         if any(outcome.error_code for outcome in outcomes.values()):
@@ -193,18 +195,15 @@ class _Asked:
         return response
 
 
-def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
+def refuse(request: ProduceRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition."""
-    return ProduceResponse(
-        [
-            TopicProduceResponse(
-                topic.name,
-                topic.topic_id,
-                [PartitionProduceResponse(part.index, code, base_offset=-1) for part in topic.partition_data],
-            )
-            for topic in request.topic_data
-        ]
+    rows = yield from stepwise_in(
+        request.topic_data,
+        lambda topic: topic.partition_data,
+        lambda part: PartitionProduceResponse(part.index, code, base_offset=-1),
+        lambda topic, parts: TopicProduceResponse(topic.name, topic.topic_id, parts),
     )
+    return ProduceResponse(responses=rows)
 
 
 def _is_zstd(batches: Buffer) -> bool:

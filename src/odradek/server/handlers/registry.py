@@ -124,7 +124,7 @@ def _load(row: Row, *, for_brokers: bool) -> Handler[BrokerCore]:
 
 
 def _refused_to_clients(
-    refuse: Callable[[Any, ErrorCode], Response] | None,
+    refuse: Callable[[Any, ErrorCode], Response | Steps[Response]] | None,
 ) -> Callable[[BrokerCore, RequestContext, Any, Respond], None]:
     assert refuse is not None, "what is for brokers alone has an answer that refuses it"
 

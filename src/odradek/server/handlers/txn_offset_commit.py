@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Pace, Steps, deliver, stepwise
+from odradek.base.execution import Pace, Steps, deliver, stepwise, stepwise_in
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.groups.committing import Codes
@@ -86,17 +86,15 @@ def handle(
     deliver(refused, admitted)
 
 
-def refuse(request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:
+def refuse(request: TxnOffsetCommitRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition."""
-    topics = [
-        TxnOffsetCommitResponseTopic(
-            topic.name,
-            topic.topic_id,
-            [TxnOffsetCommitResponsePartition(part.partition_index, code) for part in topic.partitions],
-        )
-        for topic in request.topics
-    ]
-    return TxnOffsetCommitResponse(topics=topics)
+    rows = yield from stepwise_in(
+        request.topics,
+        lambda topic: topic.partitions,
+        lambda part: TxnOffsetCommitResponsePartition(part.partition_index, code),
+        lambda topic, parts: TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, parts),
+    )
+    return TxnOffsetCommitResponse(topics=rows)
 
 
 def _offsets_of(

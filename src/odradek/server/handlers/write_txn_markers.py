@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, deliver, stepwise
+from odradek.base.execution import Steps, deliver, stepwise, stepwise_in
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Marker, Producer, TransactionVersion
 from odradek.server.edge.context import RequestContext, Respond, Response
@@ -83,20 +83,16 @@ def _partition(
     return WritableTxnMarkerPartitionResult(index, outcome[TopicPartition(name, index)])
 
 
-def refuse(request: WriteTxnMarkersRequest, code: ErrorCode) -> WriteTxnMarkersResponse:
+def refuse(request: WriteTxnMarkersRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition."""
-    return WriteTxnMarkersResponse(
-        markers=[
-            WritableTxnMarkerResult(
-                marker.producer_id,
-                [
-                    WritableTxnMarkerTopicResult(
-                        topic.name,
-                        [WritableTxnMarkerPartitionResult(index, code) for index in topic.partition_indexes],
-                    )
-                    for topic in marker.topics
-                ],
-            )
-            for marker in request.markers
-        ]
-    )
+    response = WriteTxnMarkersResponse()
+    for marker in request.markers:
+        topics = yield from stepwise_in(
+            marker.topics,
+            lambda topic: topic.partition_indexes,
+            lambda index: WritableTxnMarkerPartitionResult(index, code),
+            lambda topic, parts: WritableTxnMarkerTopicResult(topic.name, parts),
+        )
+        response.markers.append(WritableTxnMarkerResult(marker.producer_id, topics))
+        yield
+    return response

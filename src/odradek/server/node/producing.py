@@ -12,9 +12,9 @@ numbers.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
@@ -198,7 +198,7 @@ class Produce:
             steps = self._append_admitted(checked)
             return self._in_slices(steps) if self._is_wide else exhaust(steps)
         if self._is_wide:
-            return self._in_slices(self._append_in_steps(checked.items()))
+            return self._in_slices(self._append_in_steps(checked, checked.items()))
         return self._append(checked)
 
     def _append_admitted(self, checked: Mapping[TopicPartition, Batches]) -> Steps[AppendOutcomes | None]:
@@ -206,7 +206,7 @@ class Produce:
 
         def on_admitted(admission: Admission) -> None:
             if self._is_wide:
-                self._deliver(self._in_slices(self._append_in_steps(admission.entries(checked))))
+                self._deliver(self._in_slices(self._append_in_steps(checked, admission.entries(checked))))
             else:
                 self._deliver(self._append(dict(admission.entries(checked))))
 
@@ -216,7 +216,7 @@ class Produce:
         if admission is None:
             return None
         if self._is_wide:
-            return (yield from self._append_in_steps(admission.entries(checked)))
+            return (yield from self._append_in_steps(checked, admission.entries(checked)))
         return self._append(dict(admission.entries(checked)))
 
     def _append(self, entries: Mapping[TopicPartition, Batches]) -> AppendOutcomes | None:
@@ -232,10 +232,10 @@ class Produce:
         return outcomes
 
     def _append_in_steps(
-        self, entries: Iterable[tuple[TopicPartition, Batches]]
+        self, checked: Mapping[TopicPartition, Batches], entries: Iterable[tuple[TopicPartition, Batches]]
     ) -> Steps[AppendOutcomes | None]:
         outcomes = yield from self._ports.replicas.append_in_steps(
-            entries,
+            self._dropped_one_by_one(checked, entries),
             acks=self._acks,
             timeout_ms=self._timeout_ms,
             later=self._later,
@@ -243,6 +243,16 @@ class Produce:
         )
         self._entries.clear()
         return outcomes
+
+    def _dropped_one_by_one(
+        self, checked: Mapping[TopicPartition, Batches], entries: Iterable[tuple[TopicPartition, Batches]]
+    ) -> Iterator[tuple[TopicPartition, Batches]]:
+        """The batches; each is freed when the next one is taken, rather than all of them at the end."""
+        held: Sequence[Mapping[TopicPartition, object]] = (checked, self._entries)
+        for entry in entries:
+            yield entry
+            for batches in held:
+                cast("dict[TopicPartition, object]", batches)[entry[0]] = None
 
     def _in_slices(self, steps: Steps[AppendOutcomes | None]) -> AppendOutcomes | None:
         return self._ports.slices.result_of(steps, self._later, self._on_append_failed)
