@@ -77,6 +77,7 @@ class DirectoryLoader:
 
     def _load(self, directory: LogDirectory) -> None:
         recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
+        points_are_known = self._checkpoints.is_sound(directory, file_names.RECOVERY_POINTS)
         start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
         # A log without a line starts at its first segment, if the file is credible: it exists, and each of
         # its lines is of a log that exists.
@@ -109,6 +110,9 @@ class DirectoryLoader:
                 log_start_offset=start_offsets.get(partition, start_otherwise),
                 high_watermark=high_watermarks.get(partition, 0),
                 was_compacted=cleaned.get(partition, 0) > 0,
+                gaps_below=max(recovery_points.get(partition, 0), cleaned.get(partition, 0))
+                if points_are_known
+                else None,
             )
             log = Log(partition, directory, config, loaded)
             self._hosted.add(log)

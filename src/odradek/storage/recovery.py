@@ -35,6 +35,8 @@ from odradek.storage.verification import Verification, without_path
 
 # Entries of `leader-epoch-checkpoint` that are held against the batches: older ones are asked for rarely.
 _EPOCHS_CHECKED_MAX = 16
+# Above every offset of a log.
+_ANYWHERE = 1 << 63
 
 
 @dataclass(slots=True)
@@ -67,12 +69,14 @@ def load_log(
     log_start_offset: Offset | None = 0,
     high_watermark: Offset = 0,
     was_compacted: bool = False,
+    gaps_below: Offset | None = None,
 ) -> LoadedLog:
     """Open the partition's directory, which is made when it is missing; OSError when the disk refuses.
 
     The log had reached `recovery_point` and `high_watermark`; when it ends below them, records are lost.
     `log_start_offset` None: the checkpoint is gone, the leader epochs tell where the log begins.
-    `was_compacted`: a cleaning has been through it, whatever its policy is today.
+    `was_compacted`: a cleaning has been through it, whatever its policy is today; no cleaning has been at or
+    above `gaps_below`, or that is not known (None).
     """
     file_system = directory.file_system
     path = f"{directory.path}/{topic_partition}"
@@ -81,7 +85,7 @@ def load_log(
     report = LogRecovery(topic_partition, clean)
     repairs_before = len(directory.repairs)
     segments = Segments(file_system, path, config, directory.removals, directory.repairs)
-    loader = _Loader(directory, segments, report, was_compacted=was_compacted)
+    loader = _Loader(directory, segments, report, was_compacted=was_compacted, gaps_below=gaps_below)
     loader.load(recovery_point, log_start_offset, high_watermark)
     topic_id, damage = read_topic_id(file_system, f"{path}/{file_names.PARTITION_METADATA}")
     if damage is not None:
@@ -107,7 +111,13 @@ class _Loader:
     """The stages of `load_log`, over the parts that they fill."""
 
     def __init__(
-        self, directory: LogDirectory, segments: Segments, report: LogRecovery, *, was_compacted: bool
+        self,
+        directory: LogDirectory,
+        segments: Segments,
+        report: LogRecovery,
+        *,
+        was_compacted: bool,
+        gaps_below: Offset | None,
     ) -> None:
         self.segments = segments
         self.report = report
@@ -124,6 +134,7 @@ class _Loader:
         # Compaction leaves gaps between segments; in any other log a gap is a loss, of which followers that
         # still have the records must learn by the log's end.
         self._may_have_gaps = was_compacted or "compact" in segments.config.cleanup_policy
+        self._gaps_below: Offset = (_ANYWHERE if gaps_below is None else gaps_below) * self._may_have_gaps
 
     def load(self, recovery_point: Offset, checkpointed_start: Offset | None, high_watermark: Offset) -> None:
         stopped_cleanly, flushed_offset = self.report.clean, recovery_point
@@ -392,7 +403,7 @@ class _Loader:
             self._file_system,
             self._wall_ms,
             before=before,
-            may_have_gaps=self._may_have_gaps,
+            gaps_below=self._gaps_below,
         )
         self.end_offset = verification.run(unverified)
         self._settle_earlier_cut()

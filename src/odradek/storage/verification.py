@@ -39,16 +39,19 @@ class Verification:
         wall_ms: int,
         *,
         before: BatchHeader | None,
-        may_have_gaps: bool,
+        gaps_below: Offset,
     ) -> None:
-        """`before` is the last batch before the first segment that will be verified; `producers` likewise."""
+        """`before` is the last batch before the first segment that will be verified; `producers` likewise.
+
+        A gap before a segment that begins at or below `gaps_below` was made by compaction.
+        """
         self._segments = segments
         self._producers = producers
         self._epochs = epochs
         self._report = report
         self._file_system = file_system
         self._wall_ms = wall_ms
-        self._may_have_gaps = may_have_gaps
+        self._gaps_below = gaps_below
         self._end_offset: Offset = 0
         """Behind the last batch that holds."""
         self._epoch: LeaderEpoch = NO_EPOCH if before is None else before.leader_epoch
@@ -60,7 +63,8 @@ class Verification:
         """Verify the log's last segments; returns the log's end offset."""
         self._end_offset = unverified[0].base_offset
         for number, segment in enumerate(unverified):
-            if segment.base_offset != self._end_offset and not self._may_have_gaps:
+            # Only what was on disk has been compacted; any other gap is a power cut's.
+            if segment.base_offset != self._end_offset and segment.base_offset > self._gaps_below:
                 self._set_aside(unverified[number:], f"the offsets from {self._end_offset} on are missing")
                 break
             write_snapshot(

@@ -78,6 +78,7 @@ class CleaningBench:
             background=self,
             defer=self.turns.append,
             settings=lambda: self.settings,
+            settle_recovery_points=self.checkpoints.settle_recovery_points,
             settle_checkpoint=self.checkpoints.settle_cleaned_offsets,
             on_failed=lambda directory, reason: self.failed.append(reason),
         )
@@ -154,6 +155,31 @@ def test_a_log_that_is_due_is_cleaned_and_the_checkpoint_written(bench: Cleaning
     bench.host.look()
     assert bench.runner.jobs == [], "there is nothing left to do"
     assert bench.waits() == {"facts-0": "the active segment, from offset 3 on, to be rolled"}
+
+
+def test_nothing_is_cleaned_before_the_recovery_points_are_on_disk(bench: CleaningBench) -> None:
+    """L4, L5: so a start knows a gap that compaction left from one that a power cut did."""
+    log = bench.log()
+    bench.held = HeldCalls()
+    bench.host.look()
+    assert bench.runner.jobs == []
+    assert bench.host.counts() == (1, 0)
+    bench.held.complete()
+    assert bench.disk.read("/data/recovery-point-offset-checkpoint") == b"0\n1\nfacts 0 3\n"
+    bench.runner.work()
+    bench.turn()
+    bench.held.complete()
+    assert (offsets(log), log.cleaned_offset) == ([2], 3)
+
+
+def test_a_log_that_is_truncated_before_its_cleaning_is_left_alone(bench: CleaningBench) -> None:
+    """L5"""
+    log = bench.log()
+    bench.held = HeldCalls()
+    bench.host.look()
+    log.truncate_to(2)
+    bench.held.complete()
+    assert (bench.runner.jobs, bench.host.counts()) == ([], (0, 0))
 
 
 def test_a_cleaning_is_logged_with_what_it_did(
@@ -335,6 +361,8 @@ def test_two_cleanings_that_end_together_write_the_checkpoint_one_after_another(
     bench.settings = replace(SETTINGS, log_cleaner_threads=2)
     bench.held = HeldCalls()
     bench.host.look()
+    bench.held.complete()
+    bench.runner.jobs.sort(key=lambda job: job[0].directory)
     for _ in partitions:
         bench.runner.work()
     bench.turn()

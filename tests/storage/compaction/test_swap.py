@@ -8,7 +8,7 @@ from odradek.base.chance import SeededChance
 from odradek.base.errors import StorageFailure
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.records.header import iter_headers
-from odradek.storage import LogManager
+from odradek.storage import Log, LogManager
 from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.job import CleanedSegment
 from odradek.storage.compaction.selection import cleanable_part, job_for
@@ -116,31 +116,44 @@ def test_a_disk_that_refuses_goes_offline_and_the_next_start_finishes(facts: Fac
     assert facts.bases() == [0, 6]
 
 
-def test_gaps_are_no_loss_where_a_log_was_compacted_once(facts: Facts) -> None:
-    """L4, L5: its policy may be another by now."""
-    settings = BrokerSettings(log_dirs=("/data",))
-
-    def opened() -> LogManager:
-        return LogManager.open(
-            settings,
-            cluster_id="c",
-            file_system=facts.disk,
-            clock=facts.clock,
-            chance=SeededChance(0),
-            config_of=lambda topic: TopicConfig(retention_ms=-1),
-        )
-
+def with_gap(facts: Facts, *checkpoints: tuple[str, int]) -> Log:
+    """The log of a compacted topic with a gap in front of offset 2, opened as after a power cut."""
     for number in range(3):
         facts.write(("k", str(number)), roll=True)
     facts.log.update_config(replace(facts.log.config, segment_bytes=200))
     facts.clean()
     assert facts.bases() == [0, 2, 3], "of the first segment nothing is left"
-    before = facts.facts()
     facts.disk.file("/data/meta.properties", create=True).write_at(b"version=1\n", 0)
-    facts.disk.file("/data/cleaner-offset-checkpoint", create=True).write_at(b"0\n1\nfacts 0 3\n", 0)
-    log = opened().get(facts.log.topic_partition)
+    for name, offset in checkpoints:
+        facts.disk.file(f"/data/{name}", create=True).write_at(b"0\n1\nfacts 0 %d\n" % offset, 0)
+    manager = LogManager.open(
+        BrokerSettings(log_dirs=("/data",)),
+        cluster_id="c",
+        file_system=facts.disk,
+        clock=facts.clock,
+        chance=SeededChance(0),
+        config_of=lambda topic: TopicConfig(retention_ms=-1),
+    )
+    log = manager.get(facts.log.topic_partition)
     assert log is not None
-    assert (log.recovery.clean, log.recovery.cuts) == (False, [])
+    assert not log.recovery.clean
+    return log
+
+
+@pytest.mark.parametrize("recovery_point", [None, 0, 2, 3])
+def test_gaps_are_no_loss_where_a_log_was_compacted_once(facts: Facts, recovery_point: int | None) -> None:
+    """L4, L5: its policy may be another by now."""
+    points = [] if recovery_point is None else [("recovery-point-offset-checkpoint", recovery_point)]
+    log = with_gap(facts, ("cleaner-offset-checkpoint", 3), *points)
+    assert log.recovery.cuts == []
     log.restore_high_watermark(log.end_offset)
     facts.log = log
-    assert facts.facts() == before
+    assert facts.facts() == {2: ("k", "2")}
+
+
+def test_a_gap_above_the_recovery_point_is_a_loss_in_a_compacted_log_too(facts: Facts) -> None:
+    """L4, L5: only what was on disk has been compacted; a power cut took these records."""
+    log = with_gap(facts, ("cleaner-offset-checkpoint", 1), ("recovery-point-offset-checkpoint", 1))
+    assert log.end_offset == 0
+    assert log.recovery.records_lost_from == 0
+    assert [cut.reason for cut in log.recovery.cuts] == ["the offsets from 0 on are missing"]

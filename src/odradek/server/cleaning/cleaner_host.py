@@ -117,10 +117,14 @@ class CleanerHost:
         background: Background,
         defer: Defer,
         settings: Callable[[], BrokerSettings],
+        settle_recovery_points: Callable[[Callable[[], None]], None],
         settle_checkpoint: Callable[[Callable[[], None]], None],
         on_failed: Callable[[str, str | OSError], object],
     ) -> None:
         """`settle_checkpoint` writes the cleaned offsets, and then calls what it is given.
+
+        `settle_recovery_points` does so with the recovery points. They come before any cleaning: so a start
+        knows a gap that compaction left from one that a power cut did, which lies above them.
 
         `on_failed` is called with a log directory that failed, and the error.
         """
@@ -130,6 +134,7 @@ class CleanerHost:
         self._background = background
         self._defer = defer
         self._settings = settings
+        self._settle_recovery_points = settle_recovery_points
         self._settle_checkpoint = settle_checkpoint
         self._on_failed = on_failed
         # At most `log.cleaner.threads` cleanings, each from its job until its checkpoint is written.
@@ -197,7 +202,14 @@ class CleanerHost:
             failed=lambda error: self._failed(cleaning, error),
         )
         bytes_per_second = settings.log_cleaner_io_max_bytes_per_second / settings.log_cleaner_threads
-        cleaning.drop = self._runner.run(job, bytes_per_second, events)
+
+        def run() -> None:
+            if self._is_current(cleaning):
+                cleaning.drop = self._runner.run(job, bytes_per_second, events)
+            else:
+                self._abandon(cleaning)
+
+        self._settle_recovery_points(run)
         return True
 
     def _may_clean(self, log: Log) -> bool:

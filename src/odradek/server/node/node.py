@@ -104,6 +104,7 @@ class Node:
             background=self._surroundings.background,
             defer=core.defer,
             settings=lambda: core.settings,
+            settle_recovery_points=core.checkpoints.settle_recovery_points,
             settle_checkpoint=core.checkpoints.settle_cleaned_offsets,
             on_failed=core.replicas.directory_failed,
         )
