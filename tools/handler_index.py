@@ -1,7 +1,7 @@
 """`./dev generate`: writes server/handlers/index.py from what the handlers' modules declare (`SERVES`).
 
-It also writes the order in which Python finishes importing the modules that handlers need, so that a broker
-can load them one by one.
+It also writes server/node/load_order.py: the order in which Python finishes importing the modules that
+handlers and coordinators need, so that a broker can load them one by one.
 """
 
 import pkgutil
@@ -11,12 +11,14 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from odradek.server import handlers
+from odradek.server import handlers, node
 from odradek.server.edge.serving import Serves
 from odradek.wire.apis import APIS
 
 INDEX = Path(handlers.__file__).with_name("index.py")
 _HEAD = INDEX.read_text().partition("INDEX: Final")[0]
+ORDER = Path(node.__file__).with_name("load_order.py")
+_ORDER_HEAD = ORDER.read_text().partition("LOAD_ORDER: Final")[0]
 
 
 def declared() -> dict[str, Serves]:
@@ -41,6 +43,9 @@ def declared() -> dict[str, Serves]:
 # Imports the modules that a started broker has; it loads the others that handlers need one by one.
 _STARTED = "import odradek.server.process.serve, odradek.server.process.embedded_store"
 _LOAD_ALL = """
+import odradek.server.node.image_topics
+import odradek.coordinator.groups.group_coordinator
+import odradek.coordinator.transactions.transaction_coordinator
 from odradek.server.handlers.registry import Handlers
 handlers = Handlers()
 for api_key in handlers.api_keys:
@@ -50,7 +55,7 @@ _FINISHED = re.compile(r"^import time: .*\| +(odradek\.\S+)$", re.MULTILINE)
 
 
 def load_order() -> list[str]:
-    """The modules that handlers need and a start does not load, each behind all that it imports."""
+    """What a started broker has not loaded, each module behind all that it imports."""
 
     def finished(program: str) -> list[str]:
         command = [sys.executable, "-X", "importtime", "-c", program]
@@ -62,24 +67,29 @@ def load_order() -> list[str]:
 
 
 def render() -> str:
-    """The whole file."""
+    """The whole file of the index."""
     rows = [
         f'    Row({one.key}, "{module}", {one.lowest}, {one.highest}, '
         f"{one.lowest if one.listed_from is None else one.listed_from}"
         f"{', True' if one.by_brokers or APIS[one.key].inter_broker_only else ''}),\n"
         for module, one in declared().items()
     ]
+    return f"{_HEAD}INDEX: Final[tuple[Row, ...]] = (\n{''.join(rows)})\n"
+
+
+def render_order() -> str:
+    """The whole file of the load order."""
     loaded = "".join(f'    "{name}",\n' for name in load_order())
     return (
-        f"{_HEAD}INDEX: Final[tuple[Row, ...]] = (\n{''.join(rows)})\n\n"
-        f"LOAD_ORDER: Final[tuple[str, ...]] = (\n{loaded})\n"
-        '"""The modules that handlers need beyond a started broker\'s, each behind all that it imports."""\n'
+        f"{_ORDER_HEAD}LOAD_ORDER: Final[tuple[str, ...]] = (\n{loaded})\n"
+        '"""What a started broker has not loaded, each module behind all that it imports."""\n'
     )
 
 
 def main() -> int:
-    """Write the index."""
+    """Write the index and the load order."""
     INDEX.write_text(render())
+    ORDER.write_text(render_order())
     return 0
 
 

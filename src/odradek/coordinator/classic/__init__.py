@@ -12,9 +12,26 @@ classic_protocol    the protocol as one group runs it: takes requests and deadli
 classic_words       what a group waits for, in words
 """
 
-from odradek.coordinator.classic.classic_membership import ClassicMembership
-from odradek.coordinator.classic.classic_protocol import ClassicProtocol, Persistence
-from odradek.coordinator.classic.states import GroupState
-from odradek.coordinator.classic.terms import Caller, Terms
+from typing import TYPE_CHECKING
+
+from odradek.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from odradek.coordinator.classic.classic_membership import ClassicMembership
+    from odradek.coordinator.classic.classic_protocol import ClassicProtocol, Persistence
+    from odradek.coordinator.classic.states import GroupState
+    from odradek.coordinator.classic.terms import Caller, Terms
 
 __all__ = ["Caller", "ClassicMembership", "ClassicProtocol", "GroupState", "Persistence", "Terms"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Caller": "odradek.coordinator.classic.terms",
+        "ClassicMembership": "odradek.coordinator.classic.classic_membership",
+        "ClassicProtocol": "odradek.coordinator.classic.classic_protocol",
+        "GroupState": "odradek.coordinator.classic.states",
+        "Persistence": "odradek.coordinator.classic.classic_protocol",
+        "Terms": "odradek.coordinator.classic.terms",
+    },
+)

@@ -7,9 +7,14 @@ listing                the answers that list and describe groups
 log_records, loading   the log: Kafka's own record formats, and loading groups from them
 """
 
-from odradek.coordinator.groups.group_coordinator import GroupCoordinator
-from odradek.coordinator.groups.listing import FetchedOffset
-from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
+from typing import TYPE_CHECKING
+
+from odradek.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from odradek.coordinator.groups.group_coordinator import GroupCoordinator
+    from odradek.coordinator.groups.listing import FetchedOffset
+    from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 
 __all__ = [
     "CommittedOffset",
@@ -17,3 +22,13 @@ __all__ = [
     "GroupCoordinator",
     "TransactionalProducer",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "CommittedOffset": "odradek.coordinator.groups.offsets",
+        "FetchedOffset": "odradek.coordinator.groups.listing",
+        "GroupCoordinator": "odradek.coordinator.groups.group_coordinator",
+        "TransactionalProducer": "odradek.coordinator.groups.offsets",
+    },
+)

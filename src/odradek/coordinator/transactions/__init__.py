@@ -14,9 +14,14 @@ transaction_coordinator
                   the entry point
 """
 
-from odradek.coordinator.transactions.ports import Marker, MarkerWriter
-from odradek.coordinator.transactions.transaction import NO_PRODUCER, Producer, TransactionVersion
-from odradek.coordinator.transactions.transaction_coordinator import TransactionCoordinator
+from typing import TYPE_CHECKING
+
+from odradek.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from odradek.coordinator.transactions.ports import Marker, MarkerWriter
+    from odradek.coordinator.transactions.transaction import NO_PRODUCER, Producer, TransactionVersion
+    from odradek.coordinator.transactions.transaction_coordinator import TransactionCoordinator
 
 __all__ = [
     "NO_PRODUCER",
@@ -26,3 +31,15 @@ __all__ = [
     "TransactionCoordinator",
     "TransactionVersion",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Marker": "odradek.coordinator.transactions.ports",
+        "MarkerWriter": "odradek.coordinator.transactions.ports",
+        "NO_PRODUCER": "odradek.coordinator.transactions.transaction",
+        "Producer": "odradek.coordinator.transactions.transaction",
+        "TransactionCoordinator": "odradek.coordinator.transactions.transaction_coordinator",
+        "TransactionVersion": "odradek.coordinator.transactions.transaction",
+    },
+)

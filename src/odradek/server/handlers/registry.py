@@ -9,23 +9,20 @@ The generated `index` lists the served APIs. A handler's module is imported with
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import partial
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Handler
 from odradek.server.edge.serving import Serves
-from odradek.server.handlers.index import INDEX, LOAD_ORDER, Row
+from odradek.server.handlers.index import INDEX, Row
+from odradek.server.node.code_loading import LoadCode, load_modules
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.forwarded_request import forward
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
-
-LoadCode: TypeAlias = Callable[[Callable[[], Any]], Any]
-"""Runs a call that loads code, and returns its result; see `LoopStalls.load`."""
 
 
 def _now(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the call returns
@@ -75,13 +72,8 @@ class Handlers:
         return unsupported_version()
 
     def load_by_and_by(self) -> Steps[None]:
-        """Load all handlers, one module per step; the modules that they import are loaded first.
-
-        A package whose `__init__` imports its modules is still one step.
-        """
-        for name in LOAD_ORDER:
-            self._load_code(partial(import_module, name))
-            yield
+        """Load all handlers, one module per step; the modules that they import are loaded first."""
+        yield from load_modules(self._load_code)
         for api_key in self.api_keys:
             self.get(api_key)
             yield

@@ -16,6 +16,7 @@ from odradek.base.ids import LeaderEpoch
 from odradek.base.settings import BrokerSettings
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
+from odradek.server.node.code_loading import load_modules
 from odradek.server.node.coordinator_log import CoordinatorLog
 from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
@@ -50,7 +51,10 @@ class CoordinatorHost(ABC, Generic[C]):
         replicas: ReplicaManager,
         settings: Callable[[], BrokerSettings],
         slices: Slices,
+        *,
+        last_module: str,
     ) -> None:
+        """`last_module` is the coordinator's own, which imports all others of its code."""
         self.topic = InternalTopic(making, spec)
         """The internal topic: the leader of one of its partitions is the coordinator for that partition."""
         self._surroundings = surroundings
@@ -59,6 +63,7 @@ class CoordinatorHost(ABC, Generic[C]):
         self._settings = settings
         """Returns the settings in force."""
         self._slices = slices
+        self._last_module = last_module
         self._made: C | None = None
         """None in a broker that has not needed the coordinator yet."""
 
@@ -69,6 +74,11 @@ class CoordinatorHost(ABC, Generic[C]):
             log = CoordinatorLog(self._replicas)
             self._made = self._surroundings.stalls.load(lambda: self._make(log))
         return self._made
+
+    def load_before_leading(self, topic: str) -> Steps[None]:
+        """Load the coordinator's code in steps if a partition of `topic` will need it."""
+        if self._made is None and topic == self.topic.spec.name:
+            yield from load_modules(self._surroundings.stalls.load, self._last_module)
 
     @abstractmethod
     def _make(self, log: CoordinatorLog) -> C:

@@ -37,7 +37,15 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
         settings: Callable[[], BrokerSettings],
         slices: Slices,
     ) -> None:
-        super().__init__(_topic_spec(settings()), surroundings, making, replicas, settings, slices)
+        super().__init__(
+            _topic_spec(settings()),
+            surroundings,
+            making,
+            replicas,
+            settings,
+            slices,
+            last_module="odradek.coordinator.groups.group_coordinator",
+        )
         self._rebalances = Complaints(
             _log, surroundings.clock, "%d more rebalances of groups were not logged", level=logging.INFO
         )

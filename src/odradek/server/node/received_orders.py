@@ -62,7 +62,14 @@ class RoleObserver(Protocol):
         """Called when partitions are led here, or are no longer led here."""
 
 
-class TopicObserver(RoleObserver, Protocol):
+class CoordinatorObserver(RoleObserver, Protocol):
+    """A coordinator, whose code is loaded when it is first needed."""
+
+    def load_before_leading(self, topic: str) -> Steps[None]:
+        """Load the code that a leader of this topic needs, in steps."""
+
+
+class TopicObserver(CoordinatorObserver, Protocol):
     """A coordinator that keeps state by topic."""
 
     def on_topics_gone(self, topics: list[str]) -> None:
@@ -72,7 +79,7 @@ class TopicObserver(RoleObserver, Protocol):
         """Called when topics were created or deleted, or got more partitions."""
 
 
-class ImageObserver(RoleObserver, Protocol):
+class ImageObserver(CoordinatorObserver, Protocol):
     """A coordinator that treats a topic which the image does not have as a deleted topic."""
 
     def on_topics_known(self) -> None:
@@ -176,6 +183,8 @@ class ReceivedOrders:
                     is_first_news = True
                     self.joining_news.on_all_topics(part.all_topics, self._image)
                     yield from self._forget_others(part)
+                if isinstance(part, LeaderAndIsr):
+                    yield from self._load_coordinators(part)
                 if part is not None:
                     changes = self._apply(part)
                     if changes.error_code is not ErrorCode.NONE:
@@ -197,6 +206,13 @@ class ReceivedOrders:
         if NO_EPOCH != request.broker_epoch < self._least_epoch():
             return ErrorCode.STALE_BROKER_EPOCH
         return ErrorCode.NONE
+
+    def _load_coordinators(self, message: LeaderAndIsr) -> Steps[None]:
+        """Load what a coordinator needs that will lead one of these partitions."""
+        for partition in message.partitions:
+            if partition.state.leader == self._broker_id:
+                yield from self._groups.load_before_leading(partition.topic_partition.topic)
+                yield from self._transactions.load_before_leading(partition.topic_partition.topic)
 
     def _apply(self, message: BrokerMessage) -> RoleChanges:
         match message:

@@ -50,7 +50,15 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         log_of: "LogOf",
     ) -> None:
         """`log_of` returns the log of a partition that is hosted here."""
-        super().__init__(_topic_spec(settings()), surroundings, making, replicas, settings, slices)
+        super().__init__(
+            _topic_spec(settings()),
+            surroundings,
+            making,
+            replicas,
+            settings,
+            slices,
+            last_module="odradek.coordinator.transactions.transaction_coordinator",
+        )
         self._producer_ids = producer_ids
         self.markers = Markers(
             broker_id,
