@@ -1,123 +1,33 @@
 """`odradek cluster` against a world of three brokers, of which some are killed; and against one broker."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from odradek.base.errors import OdradekError
-from odradek.base.ids import BrokerId
 from odradek.cli import cluster
 from odradek.cli.main import run
-from odradek.client import cluster_admin
-from odradek.client.configuration import ClientConfig
 from odradek.testing import Broker
-from odradek.testing.sim import SimNode, World
-from odradek.wire.message import Request, ResponseT
-from odradek.wire.messages.create_topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
 from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
-
-SESSION_MS = 30_000
-
-
-class Asked:
-    """A connection to a broker of a world."""
-
-    def __init__(self, node: SimNode, without: Sequence[type] = ()) -> None:
-        self._node = node
-        self._without = without
-
-    def serves(self, request: type) -> bool:
-        return request not in self._without
-
-    def ask(self, request: Request[ResponseT], response: type[ResponseT], most: int = 99) -> ResponseT:
-        handler = self._node.handlers.get(request.API_KEY)
-        assert handler is not None
-        sent = self._node.send(request, min(most, handler.highest_version))
-        self._node.world.settle()
-        while not sent.answers:
-            self._node.world.advance(10)
-        return sent.answer
-
-    def close(self) -> None:
-        """Nothing to close."""
+from tests.cli.cluster_world import ClusterWorld, connect_commands, document, said, table
 
 
-class Three:
+class Three(ClusterWorld):
     """Three brokers with two topics: `orders` on all of them, `notes` on broker 3 only."""
 
     def __init__(self) -> None:
-        self.world = World(brokers=3)
-        self.without: list[type] = []
+        super().__init__()
         self.create("orders", [(1, 2, 3), (2, 3, 1), (3, 1, 2)], **{"min.insync.replicas": "2"})
         self.create("notes", [(3,)])
-
-    @property
-    def alive(self) -> SimNode:
-        return next(node for node in self.world.nodes.values() if node.is_alive)
-
-    def create(self, name: str, assignments: Sequence[Sequence[BrokerId]], **configs: str) -> None:
-        held = [CreatableReplicaAssignment(number, list(one)) for number, one in enumerate(assignments)]
-        settings = [CreatableTopicConfig(*one) for one in configs.items()]
-        topic = CreatableTopic(name, -1, -1, held, settings)
-        sent = self.alive.send(CreateTopicsRequest([topic], timeout_ms=1_000))
-        self.world.advance(1_000)
-        assert sent.answer.topics[0].error_code == 0
-
-    def kill(self, *broker_ids: BrokerId) -> None:
-        """Returns when the others know."""
-        for broker_id in broker_ids:
-            self.world.kill(broker_id)
-        self.world.advance(2 * SESSION_MS)
-
-    def restart(self, broker_id: BrokerId) -> None:
-        """Returns when its replicas are in sync again."""
-        self.world.node(broker_id)
-        self.world.advance(2 * SESSION_MS)
 
 
 @pytest.fixture
 def three(monkeypatch: pytest.MonkeyPatch) -> Three:
     made = Three()
-
-    class Clock:
-        """Waiting is the world's time."""
-
-        @staticmethod
-        def monotonic() -> float:
-            return made.world.nodes[1].clock.monotonic_ms() / 1000
-
-        @staticmethod
-        def sleep(seconds: float) -> None:
-            made.world.advance(int(seconds * 1000))
-
-    def connect(config: ClientConfig, address: object = None) -> Asked:
-        return Asked(made.alive, made.without)
-
-    monkeypatch.setattr(ClientConfig, "connect", connect)
-    monkeypatch.setattr(cluster_admin, "time", Clock)
+    connect_commands(monkeypatch, made)
     return made
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
-    capsys.readouterr()
-    assert run(["cluster", *arguments]) == code
-    out, err = capsys.readouterr()
-    return err if code else out
-
-
-def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    return json.loads(said(capsys, *arguments, "--json"))
-
-
-def table(text: str) -> list[list[str]]:
-    return [line.split() for line in text.splitlines() if line]
 
 
 # --- describe

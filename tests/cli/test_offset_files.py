@@ -6,7 +6,8 @@ import pytest
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
-from odradek.cli.offset_files import FILE_BYTES_MAX, offset_rows, read_offsets
+from odradek.cli.input_files import FILE_BYTES_MAX
+from odradek.cli.offset_files import offset_rows, read_offsets
 
 OFFSETS = {TopicPartition("flights", 0): 42, TopicPartition("flights", 1): 0}
 

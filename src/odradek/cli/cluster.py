@@ -1,4 +1,7 @@
-"""`odradek cluster`: the state of a whole cluster and what is wrong with it; and elections of leaders."""
+"""`odradek cluster`: the state of a whole cluster and what is wrong with it; and elections of leaders.
+
+The commands that move replicas are in `reassign` and `drain`.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +12,11 @@ from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, option, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.describe import ask_admin
+from odradek.cli.drain import COMMAND as DRAIN
+from odradek.cli.move_plan import numbered
 from odradek.cli.output import Column, colour_of_leader, say, say_json, sentences, show
+from odradek.cli.partition_names import partitions_named, read_partition_word
+from odradek.cli.reassign import COMMAND as REASSIGN
 from odradek.cli.watching import WATCH, watched
 from odradek.client.cluster_admin import ClusterAdmin, Elected, Election
 from odradek.client.cluster_state import ClusterPartition, ClusterState, Trouble
@@ -80,8 +87,8 @@ def _describe_once(options: Options) -> None:
         return
     brokers, topics, partitions = len(state.brokers), state.topics, len(state.partitions)
     say(
-        f"Cluster {state.cluster_id}: {_number(brokers, 'broker')}, {_number(topics, 'topic')} with"
-        f" {_number(partitions, 'partition')}."
+        f"Cluster {state.cluster_id}: {numbered(brokers, 'broker')}, {numbered(topics, 'topic')} with"
+        f" {numbered(partitions, 'partition')}."
     )
     print()
     show([_broker(one, state) for one in _all_brokers(state)], BROKER_COLUMNS, as_json=False, empty="")
@@ -90,14 +97,10 @@ def _describe_once(options: Options) -> None:
         say(HEALTHY if state.partitions else "There are no partitions.")
         return
     counted_words = [f"{count:,} {_WORDS[one]}" for one, count in state.counts.items() if count]
-    say(f"Of {_number(partitions, 'partition')}, {', '.join(counted_words)}.")
+    say(f"Of {numbered(partitions, 'partition')}, {', '.join(counted_words)}.")
     print()
     rows = [_readable(_partition(one, reasons)) for one in state.troubled]
     show(rows, TROUBLE_COLUMNS, as_json=False, empty="")
-
-
-def _number(count: int, thing: str) -> str:
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def _all_brokers(state: ClusterState) -> list[BrokerId]:
@@ -211,35 +214,13 @@ def elect(options: Options) -> None:
     show(rows, ELECTED_COLUMNS, as_json=options.json, empty="No partition needs an election.")
     failed = [one for one in results if one.code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)]
     if failed:
-        raise ApiError(failed[0].code, f"no leader was elected for {_number(len(failed), 'partition')}")
+        raise ApiError(failed[0].code, f"no leader was elected for {numbered(len(failed), 'partition')}")
 
 
 def _named(admin: ClusterAdmin, words: Sequence[str]) -> list[ClusterPartition]:
     """The partitions that the words name, or all. Raises UsageError, and ApiError for one that is unknown."""
-    wanted = [_read(word) for word in words]
-    known, _ = admin.partitions([topic for topic, _ in wanted])
-    named = [
-        one
-        for one in known
-        if not wanted or one.topic_partition in wanted or (one.topic_partition.topic, None) in wanted
-    ]
-    numbers = {one.topic_partition for one in known}
-    for topic, partition in wanted:
-        if partition is not None and (topic, partition) not in numbers:
-            raise ApiError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {partition} of topic {topic}"
-            )
-    return named
-
-
-def _read(word: str) -> tuple[str, int | None]:
-    """Reads TOPIC or TOPIC:PARTITION; no topic's name has a colon. Raises UsageError."""
-    topic, colon, number = word.partition(":")
-    if not colon:
-        return topic, None
-    if not number.isascii() or not number.isdigit() or not topic or len(number) > len(str(1 << 31)):
-        raise UsageError(f"a partition is given as TOPIC:PARTITION, such as flights:0, not '{word}'")
-    return topic, int(number)
+    known, _ = admin.partitions([read_partition_word(word)[0] for word in words])
+    return partitions_named(known, words)
 
 
 def _show_unclean(options: Options, known: Sequence[ClusterPartition]) -> None:
@@ -264,7 +245,7 @@ def _result(one: Elected, election: Election) -> str:
 
 GROUP = Group(
     "cluster",
-    "Show what is wrong with a cluster, and elect leaders.",
+    "Show what is wrong with a cluster, elect leaders, and move replicas.",
     (
         Command(
             "describe",
@@ -315,5 +296,7 @@ GROUP = Group(
                 "odradek cluster elect --unclean flights:0 --execute",
             ),
         ),
+        REASSIGN,
+        DRAIN,
     ),
 )

@@ -36,7 +36,7 @@ MODULES = {
     "groups": ("groups", "Show, move and delete consumer groups."),
     "configs": ("configs", "Show and change the settings of topics, brokers and groups."),
     "transactions": ("transactions", "Show transactions, find those that hang, and end them."),
-    "cluster": ("cluster", "Show what is wrong with a cluster, and elect leaders."),
+    "cluster": ("cluster", "Show what is wrong with a cluster, elect leaders, and move replicas."),
     "describe": ("describe", "Show what a broker holds and what it is waiting for."),
     "log": ("log", "Show what is in the files of a log."),
     "import": ("import_logs", "Take over the data directory of an Apache Kafka broker."),

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from odradek.base.errors import OdradekError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.cli.command_line import number
-from odradek.cli.record_input import open_input
+from odradek.cli.input_files import name_of, read_text
 
-FILE_BYTES_MAX = 64 << 20
 _PARTITION = number(0, (1 << 31) - 1)
 _OFFSET = number()
 
@@ -24,9 +23,9 @@ def read_offsets(path: str, group: str) -> dict[TopicPartition, Offset]:
     Raises OdradekError for a file that cannot be read, a row that is not understood, or a partition with two
     offsets.
     """
-    named = "standard input" if path == "-" else path
+    named = name_of(path)
     found: dict[TopicPartition, Offset] = {}
-    rows = csv.reader(io.StringIO(_text_of(path, named)))
+    rows = csv.reader(io.StringIO(read_text(path)))
     try:
         for row in rows:
             if not "".join(row).strip():
@@ -70,17 +69,3 @@ def _read(what: str, text: str) -> int:
         return (_PARTITION if what == "partition" else _OFFSET)(text)
     except ValueError as error:
         raise ValueError(f"the {what} is {error}, not '{text}'") from None
-
-
-def _text_of(path: str, named: str) -> str:
-    try:
-        with open_input(path) as descriptor, open(descriptor, "rb", closefd=False) as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-    except OSError as error:
-        raise OdradekError(f"cannot read {named}: {(error.strerror or str(error)).lower()}") from error
-    if len(content) > FILE_BYTES_MAX:
-        raise OdradekError(f"{named} is larger than {FILE_BYTES_MAX >> 20} MiB")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise OdradekError(f"{named} is not UTF-8") from error

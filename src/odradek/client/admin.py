@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from odradek.base.errors import ApiError
 from odradek.base.uuids import render_uuid
 from odradek.client.admin_connection import AdminConnection
 from odradek.client.refusal import raise_for
+from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -170,7 +172,8 @@ class Admin(AdminConnection):
             resource_type=resource_type, resource_name=name, configuration_keys=None
         )
         request = DescribeConfigsRequest(resources=[resource], include_documentation=True)
-        (result,) = self._connection.ask(request, DescribeConfigsResponse).results
+        with self._connection_for(resource_type, name) as connection:
+            (result,) = connection.ask(request, DescribeConfigsResponse).results
         raise_for(result.error_code, result.error_message)
         entries = [
             ConfigEntry(
@@ -195,8 +198,23 @@ class Admin(AdminConnection):
             ],
         )
         request = IncrementalAlterConfigsRequest(resources=[resource])
-        for one in self._connection.ask(request, IncrementalAlterConfigsResponse).responses:
-            raise_for(one.error_code, one.error_message)
+        with self._connection_for(resource_type, name) as connection:
+            for one in connection.ask(request, IncrementalAlterConfigsResponse).responses:
+                raise_for(one.error_code, one.error_message)
+
+    @contextmanager
+    def _connection_for(self, resource_type: int, name: str) -> Iterator[BrokerConnection]:
+        """The connection for the settings of a resource: those of one broker are that broker's to tell.
+
+        A broker that is not in the cluster is asked of any, which says so.
+        """
+        if resource_type == BROKER_RESOURCE and name:
+            for broker in self._metadata_of_brokers().brokers:
+                if str(broker.node_id) == name:
+                    with self.config.connect((broker.host, broker.port)) as connection:
+                        yield connection
+                    return
+        yield self._connection
 
 
 def _without_markup(text: str) -> str:

@@ -1,7 +1,6 @@
 """What the partitions of topics hold: their first and last offsets, and their leaders' bytes on disk."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from odradek.base.ids import Offset, TopicPartition
@@ -9,12 +8,7 @@ from odradek.client.admin import PartitionDescription, TopicDescription
 from odradek.client.cluster import EARLIEST, LATEST, list_offsets_of_leader
 from odradek.client.configuration import ClientConfig
 from odradek.client.leader_connections import LeaderConnections
-from odradek.net.blocking_connection import BrokerConnection
-from odradek.wire.messages.describe_log_dirs import (
-    DescribableLogDirTopic,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
+from odradek.client.log_sizes import sizes_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +33,7 @@ def figures_of(config: ClientConfig, topics: Sequence[str]) -> dict[TopicPartiti
         for connection, led in leaders.by_broker(wanted):
             starts = list_offsets_of_leader(connection, EARLIEST, led, "read_uncommitted")
             ends = list_offsets_of_leader(connection, LATEST, led, "read_uncommitted")
-            sizes = _sizes(connection, led)
+            sizes = sizes_on(connection, led)
             for one in led:
                 found[one] = Figures(starts[one], ends[one], sizes.get(one))
     return found
@@ -55,20 +49,3 @@ def partitions_with_figures(
         for topic in topics
         for one in topic.partitions
     ]
-
-
-def _sizes(connection: BrokerConnection, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    if not connection.serves(DescribeLogDirsRequest):
-        return {}
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, number in partitions:
-        by_topic[topic].append(number)
-    asked = [DescribableLogDirTopic(topic=topic, partitions=numbers) for topic, numbers in by_topic.items()]
-    answer = connection.ask(DescribeLogDirsRequest(topics=asked), DescribeLogDirsResponse)
-    return {
-        TopicPartition(topic.name, one.partition_index): one.partition_size
-        for directory in answer.results
-        for topic in directory.topics
-        for one in topic.partitions
-        if not one.is_future_key
-    }

@@ -1,0 +1,111 @@
+"""Follows moves of replicas until the last has ended, and says how far they are.
+
+3 of 12 partitions moved, 1.2 GB of 4.5 GB copied
+
+In a terminal the line is written over itself; elsewhere a line is printed when it has changed, every 5 s at
+most. All of it goes to the error output: what a command prints for scripts stays alone.
+"""
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.base.visible import visible
+from odradek.cli.move_plan import PlannedMove, numbered
+from odradek.cli.output import say, sized
+from odradek.client.cluster_state import ClusterState
+from odradek.client.reassignment_admin import Move, ReassignmentAdmin
+
+LOOK_S: Final = 1.0
+LINE_S: Final = 5.0
+REASONS_MAX: Final = 3
+
+
+def follow(
+    admin: ReassignmentAdmin, moves: Iterable[PlannedMove], running: Collection[TopicPartition]
+) -> None:
+    """Returns when none of these partitions is on its way any more."""
+    planned = {one.topic_partition: one for one in moves}
+    count = len(planned) + len(running)
+    lines = _Lines()
+    before = ""
+    try:
+        while True:
+            under_way = admin.under_way()
+            left = {named: one for named, one in under_way.items() if named in planned or named in running}
+            if not left:
+                return
+            line = _progress(admin, planned, left, count)
+            # The whole cluster is looked at only where nothing has moved since the last time.
+            obstacles = obstacles_of(admin.describe(), left) if line == before else []
+            lines.print("; ".join([line, *obstacles]))
+            before = line
+            time.sleep(LOOK_S)
+    finally:
+        lines.end()
+
+
+class _Lines:
+    """The progress on the error output."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self._last = ""
+        self._at_s: float | None = None
+
+    def print(self, line: str) -> None:
+        """Show this line instead of the last one."""
+        if self._is_terminal:
+            print(f"\r\x1b[K{visible(line)}", end="", file=sys.stderr, flush=True)
+            self._last = line
+            return
+        now_s = time.monotonic()
+        if line != self._last and (self._at_s is None or now_s - self._at_s >= LINE_S):
+            say(line, as_error=True)
+            self._last, self._at_s = line, now_s
+
+    def end(self) -> None:
+        """Nothing follows."""
+        if self._is_terminal and self._last:
+            print(file=sys.stderr)
+
+
+def _progress(
+    admin: ReassignmentAdmin,
+    planned: Mapping[TopicPartition, PlannedMove],
+    left: Mapping[TopicPartition, Move],
+    count: int,
+) -> str:
+    line = f"{count - len(left):,} of {numbered(count, 'partition')} moved"
+    total = sum(one.bytes or 0 for one in planned.values())
+    if total:
+        wanted: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
+        for named, one in left.items():
+            for adding in one.adding:
+                wanted[adding].append(named)
+        sizes = admin.log_sizes(wanted)
+        copied = 0
+        for named, plan in planned.items():
+            for broker_id in plan.adding:
+                whole = plan.log_bytes or 0
+                copied += min(sizes.get((named, broker_id), 0), whole) if named in left else whole
+        line += f", {sized(copied)} of {sized(total)} copied"
+    return line
+
+
+def obstacles_of(state: ClusterState, moves: Mapping[TopicPartition, Move]) -> list[str]:
+    """Why some of the moves do not go on; empty if they all may."""
+    live = {one.broker_id for one in state.brokers}
+    missing = sorted({adding for one in moves.values() for adding in one.target if adding not in live})
+    found = [f"waiting for broker {one}, which is not in the cluster" for one in missing]
+    found += [
+        f"{one.topic_partition} has no leader"
+        for one in state.partitions
+        if one.topic_partition in moves and one.leader == NO_BROKER
+    ]
+    if len(found) > REASONS_MAX:
+        found = [*found[:REASONS_MAX], f"and {len(found) - REASONS_MAX:,} more"]
+    return found

@@ -1,0 +1,154 @@
+"""Carries out a plan of moves for `cluster reassign` and `cluster drain`, with what belongs to it.
+
+the replicas that there are    written to a file, to go back
+the throttle                   before the first copy begins; taken back after the last
+the moves                      decided by the controller, then followed until they have ended
+"""
+
+from collections.abc import Collection, Mapping
+
+from odradek.base.errors import OdradekError
+from odradek.base.ids import TopicPartition
+from odradek.base.values import value
+from odradek.cli.command_line import Options, UsageError, flag, number, option
+from odradek.cli.move_plan import Plan, numbered, plan_document, show_plan
+from odradek.cli.move_progress import follow
+from odradek.cli.output import say, say_json
+from odradek.cli.reassignment_files import write_reassignments
+from odradek.client.admin import Admin
+from odradek.client.configuration import ClientConfig
+from odradek.client.reassignment_admin import Move, ReassignmentAdmin
+from odradek.client.replication_throttle import take_back, throttle
+
+RATE_MAX = (1 << 63) - 1
+THROTTLE = option(
+    "--throttle",
+    help="with --execute: the most bytes per second that each broker sends and fetches of replicas that move",
+    metavar="BYTES",
+    kind=number(1, RATE_MAX),
+)
+EXECUTE = flag("--execute", help="do it; without it only show what would be moved")
+NO_WAIT = flag("--no-wait", help="with --execute: end when the moves have begun")
+SAVE = option(
+    "--save",
+    help="with --execute: a new file for the replicas that there are before, to go back with reassign --file",
+    metavar="FILE",
+    completes="file",
+)
+GO_ON = (
+    "The moves go on; 'odradek cluster reassign --verify' shows them, and 'odradek cluster reassign --cancel'"
+    " gives them up."
+)
+
+
+@value
+class Ended:
+    """What became of a plan."""
+
+    moved: Collection[TopicPartition]
+    """The partitions that have the replicas of the plan now; with --no-wait, that are to get them."""
+    refused: Mapping[TopicPartition, str]
+    """Those that the controller refused, and why."""
+    otherwise: Mapping[TopicPartition, str]
+    """Those that have ended otherwise: somebody gave the move up, replaced it, or deleted the topic."""
+
+
+def check_execution(options: Options) -> None:
+    """Raises UsageError for options without effect unless --execute is given."""
+    for name in ("throttle", "no_wait", "save"):
+        if getattr(options, name) not in (None, False) and not options.execute:
+            raise UsageError(f"--{name.replace('_', '-')} has no effect without --execute")
+
+
+def show_or_carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin, plan: Plan) -> None:
+    """Show a plan, and with --execute carry it out.
+
+    Raises OdradekError if a partition does not get its replicas.
+    """
+    if not options.json:
+        show_plan(plan)
+    elif not options.execute:
+        say_json(plan_document(plan), indent=2)
+    if options.execute:
+        _show_ended(options, plan, _carry_out(options, config, admin, plan))
+    elif plan.moves:
+        say("Nothing was moved: add --execute to do it.", as_error=True)
+
+
+def _carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin, plan: Plan) -> Ended:
+    """Begin the moves, and unless --no-wait is given, follow them to their end."""
+    if options.save is not None:
+        write_reassignments(options.save, {one.topic_partition: one.before for one in plan.moves})
+    throttled = _throttled(plan, admin.under_way())
+    if options.throttle is not None and throttled:
+        with Admin(config) as settings:
+            throttle(settings, throttled, admin.broker_ids(), options.throttle)
+    refused = {one.topic_partition: one.message for one in admin.reassign(plan.targets)}
+    begun = [one for one in plan.moves if one.topic_partition not in refused]
+    if options.no_wait:
+        return Ended([one.topic_partition for one in begun], refused, {})
+    try:
+        follow(admin, begun, plan.running)
+    except KeyboardInterrupt:
+        say(GO_ON, as_error=True)
+        raise
+    release(config, admin, [one.topic_partition for one in begun] + list(plan.running))
+    now = {one.topic_partition: tuple(one.replicas) for one in admin.partitions()[0]}
+    otherwise = {}
+    for one in begun:
+        found = now.get(one.topic_partition)
+        if found is None:
+            otherwise[one.topic_partition] = "it was deleted meanwhile"
+        elif found != one.target:
+            otherwise[one.topic_partition] = (
+                f"it has the replicas {', '.join(map(str, found))}: the move was given up or replaced"
+            )
+    moved = [one.topic_partition for one in begun if one.topic_partition not in otherwise]
+    return Ended(moved, refused, otherwise)
+
+
+def release(config: ClientConfig, admin: ReassignmentAdmin, partitions: Collection[TopicPartition]) -> bool:
+    """Take the throttle of these moves back; the rates, too, if no other move is under way.
+
+    Returns whether there was one.
+    """
+    if not partitions:
+        return False
+    is_last = not set(admin.under_way()) - set(partitions)
+    with Admin(config) as settings:
+        return take_back(settings, partitions, admin.broker_ids(), is_last=is_last)
+
+
+def _throttled(
+    plan: Plan, moving: Mapping[TopicPartition, Move]
+) -> dict[TopicPartition, tuple[tuple[int, ...], tuple[int, ...]]]:
+    found = {one.topic_partition: (one.before, one.adding) for one in plan.moves if one.adding}
+    for named in plan.running:
+        if named in moving and moving[named].adding:
+            found[named] = moving[named].origin, moving[named].adding
+    return found
+
+
+def _show_ended(options: Options, plan: Plan, ended: Ended) -> None:
+    """Say what became of a plan. Raises OdradekError if a partition has other replicas than planned."""
+    if options.json:
+        document = plan_document(plan)
+        for row in document["partitions"]:
+            named = TopicPartition(row["topic"], row["partition"])
+            why = ended.refused.get(named) or ended.otherwise.get(named)
+            row["result"] = why or ("under way" if options.no_wait else "moved")
+        say_json(document, indent=2)
+    elif options.no_wait:
+        say(f"{numbered(len(ended.moved), 'partition')} on the way. {GO_ON}")
+    else:
+        say(f"Moved {numbered(len(ended.moved) + len(plan.running), 'partition')}.")
+    if options.no_wait and options.throttle is not None:
+        say(
+            "The throttle stays until 'odradek cluster reassign --verify' finds that all have moved.",
+            as_error=True,
+        )
+    failed = [*ended.refused.items(), *ended.otherwise.items()]
+    if failed:
+        named, why = failed[0]
+        more = f"; nor did {numbered(len(failed) - 1, 'other partition')}" if failed[1:] else ""
+        raise OdradekError(f"{named} did not move: {why}{more}")

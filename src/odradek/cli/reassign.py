@@ -1,0 +1,287 @@
+"""`odradek cluster reassign`: which brokers have the replicas of partitions (KIP-455).
+
+A plan comes from a file in the form of `kafka-reassign-partitions.sh`, or is made for topics: --to names
+their brokers. Without --execute it is only shown.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from odradek.base.errors import OdradekError
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.cli.command_line import JSON, Command, Options, UsageError, flag, number, option, positional
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.move_plan import brokers_are, check_known, numbered, plan_for
+from odradek.cli.moving import (
+    EXECUTE,
+    NO_WAIT,
+    SAVE,
+    THROTTLE,
+    check_execution,
+    release,
+    show_or_carry_out,
+)
+from odradek.cli.output import Column, say, show
+from odradek.cli.partition_names import partitions_named
+from odradek.cli.reassignment_files import read_reassignments
+from odradek.client.cluster_state import ClusterState
+from odradek.client.configuration import ClientConfig
+from odradek.client.reassignment_admin import Move, ReassignmentAdmin
+from odradek.client.replica_placement import Replicas, spread
+
+_FOR_PLANS = ("file", "to", "replication_factor")
+_BROKER_MAX = (1 << 31) - 1
+
+VERIFIED_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("replicas"),
+    Column("target", title="to be"),
+    Column("adding", title="copied to"),
+    Column("state", colour=lambda value: "green" if value == "moved" else "yellow"),
+)
+CANCELLED_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("target", title="was to be"),
+    Column("replicas"),
+    Column("result"),
+)
+
+
+def reassign(options: Options) -> None:
+    """Show, carry out, follow or give up moves."""
+    _check(options)
+    wanted = None if options.file is None else read_reassignments(options.file)
+    config = client_config(options)
+    with ReassignmentAdmin(config) as admin:
+        if options.verify:
+            _verify(options, config, admin, wanted)
+        elif options.cancel:
+            _cancel(options, config, admin, wanted)
+        else:
+            _plan(options, config, admin, wanted)
+
+
+def _check(options: Options) -> None:
+    """Raises UsageError for options that do not go together."""
+    modes = [name for name in ("execute", "verify", "cancel") if getattr(options, name)]
+    if len(modes) > 1:
+        raise UsageError(f"only one of --{' and --'.join(modes)} can be given")
+    if options.file is not None and options.partitions:
+        raise UsageError("--file names the partitions: no topics can be given with it")
+    for name in ("to", "replication_factor"):
+        shown = f"--{name.replace('_', '-')}"
+        given = getattr(options, name)
+        if given is not None and options.file is not None:
+            raise UsageError(f"--file names the replicas: {shown} cannot be given with it")
+        if given is not None and (options.verify or options.cancel):
+            raise UsageError(f"{shown} makes a plan: it cannot be given with --{modes[0]}")
+    check_execution(options)
+    if options.verify or options.cancel:
+        return
+    if options.file is None and not options.partitions:
+        raise UsageError("odradek cluster reassign needs topics or --file, or one of --verify and --cancel")
+    if options.partitions and options.to is None and options.replication_factor is None:
+        raise UsageError("odradek cluster reassign needs --to BROKERS, where the replicas are to be")
+
+
+# --- plans
+
+
+def _plan(
+    options: Options,
+    config: ClientConfig,
+    admin: ReassignmentAdmin,
+    wanted: Mapping[TopicPartition, Replicas] | None,
+) -> None:
+    state, moving = admin.describe(), admin.under_way()
+    if wanted is not None:
+        check_known(state, wanted)
+    else:
+        wanted = _spread(options, state, moving)
+    plan = plan_for(admin, state, moving, wanted)
+    if not plan.moves and not (plan.running and options.execute) and not options.json:
+        count = numbered(len(wanted), "partition")
+        say(f"Nothing to move: {count} will have these replicas, or have them already.")
+        return
+    show_or_carry_out(options, config, admin, plan)
+
+
+def _spread(
+    options: Options, state: ClusterState, moving: Mapping[TopicPartition, Move]
+) -> dict[TopicPartition, Replicas]:
+    """The replicas of the named partitions on the brokers of --to."""
+    racks = {one.broker_id: one.rack for one in state.brokers}
+    chosen = list(racks) if options.to is None else options.to
+    for one in chosen:
+        if one not in racks:
+            raise OdradekError(f"there is no broker {one}: {brokers_are(state)}")
+    named = partitions_named(state.partitions, options.partitions)
+    present = {
+        one.topic_partition: moving[one.topic_partition].target
+        if one.topic_partition in moving
+        else tuple(one.replicas)
+        for one in named
+    }
+    factor = options.replication_factor
+    for partition, replicas in present.items():
+        count = len(replicas) if factor is None else factor
+        if count > len(chosen):
+            needed = numbered(count, "replica")
+            raise OdradekError(
+                f"{partition} would have {needed} on {numbered(len(chosen), 'broker')}: name more brokers, or"
+                f" fewer replicas with --replication-factor"
+            )
+    return spread(present, {one: racks[one] for one in chosen}, factor)
+
+
+# --- moves under way
+
+
+def _verify(
+    options: Options,
+    config: ClientConfig,
+    admin: ReassignmentAdmin,
+    wanted: Mapping[TopicPartition, Replicas] | None,
+) -> None:
+    state, moving = admin.describe(), admin.under_way()
+    if wanted is not None:
+        check_known(state, wanted)
+    chosen = _chosen(options, state, moving, wanted)
+    replicas = {one.topic_partition: tuple(one.replicas) for one in state.partitions}
+    rows = []
+    for named in chosen:
+        move = moving.get(named)
+        target = move.target if move is not None else replicas[named]
+        is_other = wanted is not None and wanted[named] != target
+        words = "moved" if move is None else "under way"
+        if is_other:
+            words = "moves elsewhere" if move is not None else "has other replicas"
+        rows.append(
+            {
+                "topic": named.topic,
+                "partition": named.partition,
+                "replicas": list(replicas[named] if move is None else move.origin),
+                "target": None if move is None else list(move.target),
+                "adding": None if move is None else list(move.adding),
+                "state": words,
+            }
+        )
+    show(rows, VERIFIED_COLUMNS, as_json=options.json, empty="No partition is being moved.")
+    over = [named for named in chosen if named not in moving]
+    if options.partitions or wanted is not None:
+        if over and release(config, admin, over):
+            say("The throttle was taken back.", as_error=True)
+    elif not moving and release(config, admin, list(replicas)):
+        say("The throttle was taken back.", as_error=True)
+    left = [row for row in rows if row["state"] != "moved"]
+    if left:
+        raise OdradekError(f"{len(left):,} of {numbered(len(rows), 'partition')} have not moved")
+
+
+def _cancel(
+    options: Options,
+    config: ClientConfig,
+    admin: ReassignmentAdmin,
+    wanted: Mapping[TopicPartition, Replicas] | None,
+) -> None:
+    state, moving = admin.describe(), admin.under_way()
+    if wanted is not None:
+        check_known(state, wanted)
+    chosen = [named for named in _chosen(options, state, moving, wanted) if named in moving]
+    refused = {one.topic_partition: one for one in admin.reassign(dict.fromkeys(chosen))} if chosen else {}
+    rows = [
+        {
+            "topic": named.topic,
+            "partition": named.partition,
+            "target": list(moving[named].target),
+            "replicas": list(moving[named].origin),
+            "result": refused[named].message if named in refused else "given up",
+        }
+        for named in chosen
+    ]
+    show(rows, CANCELLED_COLUMNS, as_json=options.json, empty="No partition is being moved.")
+    release(config, admin, [named for named in chosen if named not in refused])
+    if refused:
+        raise OdradekError(f"{numbered(len(refused), 'move')} could not be given up")
+
+
+def _chosen(
+    options: Options,
+    state: ClusterState,
+    moving: Mapping[TopicPartition, Move],
+    wanted: Mapping[TopicPartition, Replicas] | None,
+) -> Sequence[TopicPartition]:
+    """The partitions that the command names; without names, those that are under way."""
+    if wanted is not None:
+        return sorted(wanted)
+    if options.partitions:
+        return [one.topic_partition for one in partitions_named(state.partitions, options.partitions)]
+    return list(moving)
+
+
+def _brokers(text: str) -> list[BrokerId]:
+    """Reads ids of brokers: 1,2,3. Raises ValueError."""
+    words = text.split(",")
+    if not all(re.fullmatch(r"[0-9]{1,10}", word) and int(word) <= _BROKER_MAX for word in words):
+        raise ValueError("ids of brokers, as 1,2,3")
+    ids = [int(word) for word in words]
+    if len(set(ids)) < len(ids):
+        raise ValueError("different brokers")
+    return ids
+
+
+COMMAND = Command(
+    "reassign",
+    "Move replicas of partitions to other brokers.",
+    reassign,
+    (
+        positional(
+            "partitions",
+            "all partitions of a topic, or one",
+            metavar="TOPIC[:PARTITION]",
+            many=True,
+            required=False,
+            completes="topic",
+        ),
+        option(
+            "--to",
+            help="the brokers that are to have the replicas",
+            metavar="BROKERS",
+            kind=_brokers,
+            shown_default="with --replication-factor, all",
+        ),
+        option(
+            "--replication-factor",
+            help="how many replicas each partition is to have",
+            metavar="N",
+            kind=number(1, 32767),
+            shown_default="as many as it has",
+        ),
+        option(
+            "--file",
+            "--reassignment-json-file",
+            help="a JSON file with the replicas, as Kafka's tool takes it, or - for standard input",
+            metavar="FILE",
+            completes="file",
+        ),
+        EXECUTE,
+        flag("--verify", help="show how far moves are, and take their throttle back when they have ended"),
+        flag("--cancel", help="give up moves: partitions keep the replicas that they had"),
+        THROTTLE,
+        NO_WAIT,
+        SAVE,
+        JSON,
+        *CONNECTION,
+    ),
+    details="Topics are spread evenly over the brokers of --to, and over their racks, with as few moves as"
+    " that takes. The plan that is shown is a file for --file with --json. --verify and --cancel without"
+    " topics or --file mean all moves under way. Clients go on while replicas move.",
+    examples=(
+        "odradek cluster reassign flights --to 2,3,4",
+        "odradek cluster reassign flights --to 2,3,4 --execute --throttle 50,000,000",
+        "odradek cluster reassign --file moves.json --execute --no-wait",
+        "odradek cluster reassign --verify",
+    ),
+)
