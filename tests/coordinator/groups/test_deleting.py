@@ -110,3 +110,21 @@ def test_a_group_of_the_consumer_protocol_with_many_offsets_goes_too(bench: Grou
     assert Deletion(bench, "g").finish() == {"g": NONE}
     assert bench.coordinator._groups() == []
     assert restarted(bench).coordinator._groups() == []
+
+
+@pytest.mark.parametrize("count", [2, MANY])
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR),
+    ],
+)
+def test_a_write_that_failed_is_an_error_to_try_again_on(
+    bench: GroupBench, failure: ErrorCode, code: ErrorCode, count: int
+) -> None:
+    commit(bench, "g", partitions(count))
+    bench.log.failure = failure
+    assert Deletion(bench, "g").finish() == {"g": code}
+    assert len(bench.committed("g")) == count  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ CONSUMER_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""For members of the consumer protocol whose group could not be written."""
+"""For members of the consumer protocol, and deletions, whose group could not be written."""
 
 
 def told(errors: Mapping[ErrorCode, ErrorCode], error: ErrorCode) -> ErrorCode:
