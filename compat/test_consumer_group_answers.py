@@ -192,6 +192,31 @@ def test_a_static_member_is_released_before_it_is_replaced(member: Make) -> None
     assert member("c", "j").send(epoch) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_a_commit_may_be_as_old_as_the_partition_is_the_members(member: Make) -> None:
+    """KIP-1251."""
+    first, second = member("a"), member("b")
+    first.join()
+    settled(first)
+    before = first.epoch
+    second.join()
+    settled(first, second)
+    (kept,), (others,) = first.told.values(), second.told.values()
+
+    def commit(epoch: int, partitions: list[int], name: str = "a") -> set[ErrorCode]:
+        told = [OffsetCommitRequestPartition(number, 0) for number in partitions]
+        topics = [OffsetCommitRequestTopic(first.topic, partitions=told)]
+        first.connection.send(OffsetCommitRequest(first.group, epoch, name, topics=topics), 9)
+        answer = first.connection.receive(OffsetCommitResponse)
+        return {ErrorCode(one.error_code) for one in answer.topics[0].partitions}
+
+    stale = {ErrorCode.STALE_MEMBER_EPOCH}
+    assert commit(before, kept) == {NONE}
+    assert commit(before, others) == commit(before, [kept[0], others[0]]) == stale
+    assert commit(before - 1, kept) == commit(first.epoch + 1, kept) == stale
+    assert commit(before, others, "b") == stale
+    assert commit(first.epoch, others) == {NONE}
+
+
 def test_offsets_go_by_epochs(member: Make) -> None:
     first = member("a")
     first.join()

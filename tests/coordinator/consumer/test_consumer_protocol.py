@@ -276,6 +276,29 @@ def test_a_revocation_that_is_late_while_the_log_refuses_is_late_still(bench: Gr
     assert list(bench.consumers().members) == ["b"]
 
 
+def test_a_commit_may_be_as_old_as_the_partition_is_the_members(bench: GroupBench) -> None:
+    """KIP-1251, and what Kafka 4.3.1 answers."""
+    first, second = bench.consumer("a"), bench.consumer("b")
+    first.join()
+    second.join()
+    bench.settle_all(first, second)
+    (kept,) = first.told.values()
+    (others,) = second.told.values()
+    assert (first.epoch, second.epoch) == (2, 2)
+
+    def codes(member_id: str, epoch: int, partitions: list[int]) -> set[ErrorCode]:
+        return set(all_committed(bench, member_id, epoch, partitions).values())
+
+    stale = {ErrorCode.STALE_MEMBER_EPOCH}
+    for _ in range(2):
+        assert codes("a", 1, kept) == {NONE}
+        assert codes("a", 1, others) == codes("a", 1, [kept[0], others[0]]) == stale, "all or nothing"
+        assert codes("a", 0, kept) == codes("a", 3, kept) == codes("b", 1, others) == stale
+        assert codes("a", 2, others) == {NONE}, "of this epoch any partition"
+        bench.start()  # and after a load
+        bench.run()
+
+
 def test_members_commit_and_fetch_at_their_epoch(bench: GroupBench) -> None:
     member = bench.consumer("a")
     member.join()
@@ -304,12 +327,19 @@ def test_members_commit_and_fetch_at_their_epoch(bench: GroupBench) -> None:
 
 
 def committed(bench: GroupBench, member_id: str, epoch: int, version: int) -> ErrorCode:
+    return all_committed(bench, member_id, epoch, [0], version)[T0]
+
+
+def all_committed(
+    bench: GroupBench, member_id: str, epoch: int, partitions: list[int], version: int = 9
+) -> Codes:
     replies: list[Codes] = []
-    topics = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 7, -1, "")])]
+    told = [OffsetCommitRequestPartition(number, 7, -1, "") for number in partitions]
+    topics = [OffsetCommitRequestTopic("t", partitions=told)]
     request = OffsetCommitRequest("g", epoch, member_id, -1, None, topics)
     bench.coordinator.offset_writes.commit(request, replies.append, version)
     bench.run()
-    return replies[0][T0]
+    return replies[0]
 
 
 def test_transactional_commits_know_of_generations_only(bench: GroupBench) -> None:

@@ -1,5 +1,6 @@
 """The very bytes that Apache Kafka 4.1 wrote for groups of confluent-kafka; anything else there and back."""
 
+from itertools import cycle
 from uuid import UUID
 
 import pytest
@@ -7,7 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from odradek.base.errors import MalformedRequest
+from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import Assignment
+from odradek.coordinator.consumer.assignments import assignment_of, in_order
 from odradek.coordinator.consumer.changes import (
     EpochChanged,
     ExpressionChanged,
@@ -193,14 +196,28 @@ metadata = st.builds(
         st.lists(st.tuples(texts, st.binary(max_size=5)), min_size=1, max_size=3).map(tuple),
     ),
 )
-shares = st.builds(
+
+
+def aged(share: Share, ages: list[int]) -> Share:
+    """The share with each of its partitions its own for one of these numbers of epochs."""
+    held = [(topic, number) for topic, numbers in in_order(share.assigned) for number in numbers]
+    since: dict[int, list[tuple[TopicId, list[int]]]] = {}
+    for (topic, number), age in zip(held, cycle(ages), strict=False):
+        if age and share.epoch - age >= -(1 << 31):
+            since.setdefault(share.epoch - age, []).append((topic, [number]))
+    return share._replace(earlier=tuple((epoch, assignment_of(since[epoch])) for epoch in sorted(since)))
+
+
+young = st.builds(
     Share,
     epoch=int32s,
     previous_epoch=int32s,
     state=st.sampled_from(MemberState),
     assigned=assignments,
     revoking=assignments,
+    earlier=st.just(()),
 )
+shares = st.builds(aged, young, st.lists(st.integers(0, 3), min_size=1, max_size=4))
 resolved = st.builds(ResolvedExpression, st.frozensets(texts, max_size=3), int64s, int64s)
 nothing = st.none()
 changes = st.one_of(

@@ -1,8 +1,15 @@
-"""Whether a client that commits or fetches offsets is a member, and at the epoch that it sent."""
+"""Whether a client that commits or fetches offsets is a member, and at the epoch that it sent.
 
+A commit may be of an earlier epoch where the member has had all its partitions since then (KIP-1251): it was
+on its way while the member's epoch rose.
+"""
+
+from collections.abc import Callable
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.assignors.model import Assignment
+from odradek.coordinator.consumer.assignments import is_within
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 
 FIRST_WITH_EPOCHS: Final = 9
@@ -11,9 +18,18 @@ NO_EPOCH: Final = -1
 
 
 def refuse_commit(
-    group: ConsumerMembership, member_id: str, epoch: int, version: int, *, is_transactional: bool
+    group: ConsumerMembership,
+    member_id: str,
+    epoch: int,
+    version: int,
+    asked: Callable[[], Assignment],
+    *,
+    is_transactional: bool,
 ) -> ErrorCode:
-    """Why a commit is refused, or NONE. A group without members takes commits of any client (epoch -1)."""
+    """Why a commit is refused, or NONE. A group without members takes commits of any client (epoch -1).
+
+    `asked` makes the partitions of the commit.
+    """
     if epoch < 0 and not group.members:
         return ErrorCode.NONE
     member = group.members.get(member_id)
@@ -24,7 +40,10 @@ def refuse_commit(
         return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.ILLEGAL_GENERATION
     if version < FIRST_WITH_EPOCHS:
         return ErrorCode.UNSUPPORTED_VERSION
-    return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.STALE_MEMBER_EPOCH
+    is_known = epoch == member.share.epoch or (
+        epoch < member.share.epoch and is_within(asked(), member.share.held_since(epoch))
+    )
+    return ErrorCode.NONE if is_known else ErrorCode.STALE_MEMBER_EPOCH
 
 
 def refuse_fetch(group: ConsumerMembership, member_id: str | None, epoch: int) -> ErrorCode:

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.classic.member import Protocols
-from odradek.coordinator.consumer.assignments import NOTHING
+from odradek.coordinator.consumer.assignments import NOTHING, together
 from odradek.coordinator.consumer.states import MemberState
 
 JOINING_EPOCH: Final = 0
@@ -52,6 +52,16 @@ class Share(NamedTuple):
     """What it may read now."""
     revoking: Assignment = NOTHING
     """What it must revoke; empty except in UNREVOKED_PARTITIONS. Until then it counts as the owner."""
+    earlier: tuple[tuple[int, Assignment], ...] = ()
+    """The part of `assigned` that it has had since an earlier epoch, by that epoch; none twice (KIP-1251)."""
+
+    def held_since(self, epoch: int) -> Assignment:
+        """What it has had since that epoch, which is before its own, or longer."""
+        held = NOTHING
+        for since, parts in self.earlier:
+            if since <= epoch:
+                held = together(held, parts)
+        return held
 
 
 NO_SHARE: Final = Share()

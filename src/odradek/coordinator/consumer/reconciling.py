@@ -17,7 +17,7 @@ from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import NOTHING, in_both, overlap, together, without
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.member import Member, Share
+from odradek.coordinator.consumer.member import JOINING_EPOCH, Member, Share
 from odradek.coordinator.consumer.states import MemberEvent, MemberState, next_state
 
 
@@ -52,6 +52,8 @@ def reconciled(draft: Draft, member: Member, owned: Assignment | None) -> Steps[
     free = _free(group, member.member_id, wanted)
     if draft.pace.is_over(len(free)):
         yield
+    if draft.pace.is_over(len(share.assigned)):
+        yield
     event = MemberEvent.HAS_ALL if free == wanted else MemberEvent.MUST_WAIT
     state = next_state(share.state, event)
     return _moved(share, group.target_epoch, state, together(kept, free), NOTHING)
@@ -81,4 +83,16 @@ def _free(group: ConsumerMembership, member_id: str, wanted: Assignment) -> Assi
 def _moved(share: Share, epoch: int, state: MemberState, assigned: Assignment, revoking: Assignment) -> Share:
     """The next share; the previous epoch is kept while the epoch does not change."""
     previous = share.previous_epoch if epoch == share.epoch else share.epoch
-    return Share(epoch, previous, state, assigned, revoking)
+    return Share(epoch, previous, state, assigned, revoking, _earlier(share, epoch, assigned))
+
+
+def _earlier(share: Share, epoch: int, assigned: Assignment) -> tuple[tuple[int, Assignment], ...]:
+    """See `Share.earlier`, of the share that follows this one."""
+    parts_since = list(share.earlier)
+    if epoch != share.epoch and share.epoch > JOINING_EPOCH:
+        latest = share.assigned
+        for _, parts in share.earlier:
+            latest = without(latest, parts)
+        parts_since.append((share.epoch, latest))
+    kept = ((since, in_both(parts, assigned)) for since, parts in parts_since)
+    return tuple((since, parts) for since, parts in kept if parts)

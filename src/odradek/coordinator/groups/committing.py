@@ -16,10 +16,12 @@ from typing import Final, TypeAlias, TypeVar
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps
-from odradek.base.ids import Offset, TopicPartition
+from odradek.base.ids import NO_TOPIC_ID, Offset, TopicPartition
+from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.classic import Terms
 from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.states import GroupEvent
+from odradek.coordinator.consumer.assignments import assignment_of
 from odradek.coordinator.consumer.epochs import refuse_commit
 from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.groups.gathering import GatheredWrite
@@ -51,20 +53,34 @@ def check_committer(
     member_id: str,
     instance_id: str | None,
     generation: int,
+    partitions: Iterable[TopicPartition],
+    topics: Topics,
     *,
     version: int = 0,
     is_transactional: bool = False,
 ) -> ErrorCode:
-    """Returns the error that refuses a commit, or NONE; a classic member's session is renewed."""
+    """Returns the error that refuses a commit of these partitions, or NONE; a classic session is renewed."""
     if group.consumer is not None:
         members_now = group.consumer.membership
-        return refuse_commit(members_now, member_id, generation, version, is_transactional=is_transactional)
+        asked = partial(_assignment_of, partitions, topics)
+        return refuse_commit(
+            members_now, member_id, generation, version, asked, is_transactional=is_transactional
+        )
     members = group.membership.members
     if generation < 0 and not members:
         return ErrorCode.NONE
     if generation < 0 and not member_id and instance_id is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
     return group.classic.hear(GroupEvent.COMMITS, member_id, instance_id, generation)
+
+
+def _assignment_of(partitions: Iterable[TopicPartition], topics: Topics) -> Assignment:
+    """The partitions by topic id; a topic that is gone has an id that no topic has."""
+    numbers: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        numbers.setdefault(topic, []).append(number)
+    known = ((topics.by_name(name), some) for name, some in numbers.items())
+    return assignment_of((NO_TOPIC_ID if topic is None else topic.topic_id, some) for topic, some in known)
 
 
 def offsets_of(request: OffsetCommitRequest, now_ms: int) -> Iterator[tuple[TopicPartition, CommittedOffset]]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from odradek.base.errors import MalformedRequest
+from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import assignment_of, in_order
 from odradek.coordinator.consumer.changes import (
@@ -138,8 +139,8 @@ def _share(share: Share) -> bytes:
         member_epoch=share.epoch,
         previous_member_epoch=share.previous_epoch,
         state=share.state,
-        assigned_partitions=_listed_share(share.assigned),
-        partitions_pending_revocation=_listed_share(share.revoking),
+        assigned_partitions=_listed_share(share.assigned, share),
+        partitions_pending_revocation=_listed_share(share.revoking, share),
     )
     return _encode(value)
 
@@ -159,9 +160,23 @@ def _listed(assignment: Assignment) -> list[TopicPartitions]:
     return [TopicPartitions(topic, partitions) for topic, partitions in in_order(assignment)]
 
 
-def _listed_share(assignment: Assignment) -> list[AssignedTopicPartitions]:
-    """As Kafka before 4.3 wrote it, without the epochs of single partitions (KIP-1251)."""
-    return [AssignedTopicPartitions(topic, partitions) for topic, partitions in in_order(assignment)]
+def _listed_share(assignment: Assignment, share: Share) -> list[AssignedTopicPartitions]:
+    """Partitions that the member has not had since an earlier epoch stand without one, as before 4.3.
+
+    Where one of a topic has been the member's for longer, all of that topic have their epochs (KIP-1251).
+    """
+    epochs = {
+        (topic, number): since
+        for since, parts in share.earlier
+        for topic, numbers in parts.items()
+        for number in numbers
+    }
+    listed = []
+    for topic, partitions in in_order(assignment):
+        told = [epochs.get((topic, number), share.epoch) for number in partitions]
+        is_needed = any(since != share.epoch for since in told)
+        listed.append(AssignedTopicPartitions(topic, partitions, told if is_needed else []))
+    return listed
 
 
 # --- reading
@@ -239,6 +254,7 @@ def _read_share(key: bytes, value: bytes | None) -> ConsumerRecord:
         state=MemberState(read.state),
         assigned=_read_assignment(read.assigned_partitions),
         revoking=_read_assignment(read.partitions_pending_revocation),
+        earlier=_read_earlier(read),
     )
     return ConsumerRecord(group_id, ShareChanged(member_id, share))
 
@@ -254,6 +270,16 @@ def _read_expression(key: bytes, value: bytes | None) -> ConsumerRecord:
 
 def _read_assignment(listed: Sequence[TopicPartitions | AssignedTopicPartitions]) -> Assignment:
     return assignment_of((one.topic_id, one.partitions) for one in listed)
+
+
+def _read_earlier(read: ConsumerGroupCurrentMemberAssignmentValue) -> tuple[tuple[int, Assignment], ...]:
+    """See `Share.earlier`; what stands without epochs the member has had since its epoch."""
+    since: dict[int, list[tuple[TopicId, list[int]]]] = {}
+    for listed in read.assigned_partitions:
+        for number, epoch in zip(listed.partitions, listed.assignment_epochs, strict=False):
+            if epoch < read.member_epoch:
+                since.setdefault(epoch, []).append((listed.topic_id, [number]))
+    return tuple((epoch, assignment_of(since[epoch])) for epoch in sorted(since))
 
 
 def _group_and_member(

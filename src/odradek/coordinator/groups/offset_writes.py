@@ -94,7 +94,13 @@ class OffsetWrites:
                 return
             shard, group = found
             code = check_committer(
-                group, request.member_id, request.group_instance_id, generation, version=version
+                group,
+                request.member_id,
+                request.group_instance_id,
+                generation,
+                partitions,
+                self._topics,
+                version=version,
             )
             if code is ErrorCode.NONE:
                 commit(shard, group)
@@ -140,7 +146,15 @@ class OffsetWrites:
             shard, group = found
             code = ErrorCode.NONE
             if generation >= 0 or member_id or instance_id is not None:
-                code = check_committer(group, member_id, instance_id, generation, is_transactional=True)
+                code = check_committer(
+                    group,
+                    member_id,
+                    instance_id,
+                    generation,
+                    prepared.codes,
+                    self._topics,
+                    is_transactional=True,
+                )
             if code is ErrorCode.NONE:
                 commit_prepared(shard, group, prepared, respond, producer)
             else:
