@@ -5,15 +5,33 @@ import json
 import sys
 import traceback
 from collections import Counter
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 from campaigns.corrupt.check import Findings, start_and_check
-from campaigns.corrupt.damage import Damage, do_damage
+from campaigns.corrupt.cluster_world import FILE_KINDS, ClusterWorld
+from campaigns.corrupt.damage import KINDS, Damage, do_damage
 from campaigns.corrupt.world import World
 
 
 def run_seed(seed: int) -> tuple[Damage, bool, Findings]:
     """One directory, one damage, one start. Returns the damage, whether the stop was clean, the findings."""
+    kind = Random(f"{seed} kind").choice((*KINDS, *FILE_KINDS))
+    return run_store(seed, kind) if kind in FILE_KINDS else run_logs(seed)
+
+
+def run_store(seed: int, kind: str) -> tuple[Damage, bool, Findings]:
+    """The same for a file of the metadata store."""
+    with TemporaryDirectory() as folder:
+        try:
+            return ClusterWorld(Random(seed), Path(folder)).run(kind)
+        except Exception:
+            return Damage(kind, kind, "?", 0), False, Findings(wrong=[traceback.format_exc()])
+
+
+def run_logs(seed: int) -> tuple[Damage, bool, Findings]:
+    """The same for a file of a log directory."""
     random = Random(seed)
     world = World(random)
     clean_stop = random.random() < 0.6

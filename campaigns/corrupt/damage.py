@@ -71,12 +71,19 @@ def do_damage(disk: MemoryFileSystem, random: Random) -> Damage:
         disk.file(path).truncate(0)
     elif way == "truncated":
         disk.file(path).truncate(position)
-    elif way == "one bit flipped":
-        disk.file(path).write_at(bytes([content[position] ^ 1 << random.randrange(8)]), position)
+    else:
+        changed = change_bytes(content, way, position, random)
+        disk.file(path).write_at(changed[position : position + 1], position)
+    return Damage(path, kind, way, position, is_outside_crc)
+
+
+def change_bytes(content: bytes, way: str, position: int, random: Random) -> bytes:
+    """The content with the byte at `position` changed in one bit, or overwritten."""
+    if way == "one bit flipped":
+        other = content[position] ^ 1 << random.randrange(8)
     else:
         other = random.choice([byte for byte in range(256) if byte != content[position]])
-        disk.file(path).write_at(bytes([other]), position)
-    return Damage(path, kind, way, position, is_outside_crc)
+    return content[:position] + bytes([other]) + content[position + 1 :]
 
 
 def _is_outside_crc(batches: bytes, position: int) -> bool:

@@ -1,6 +1,7 @@
 """What the SQLite engine adds to the conformance suite: files, locks, restarts, threads, a failing disk."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from odradek.base.errors import DataDirectoryError
+from odradek.metadata import codec, paths
 from odradek.metadata.embedded import SCHEMA_VERSION, EmbeddedEngine, SqliteTable
 from odradek.metadata.store import (
     Children,
@@ -215,3 +217,102 @@ def test_a_file_from_before_there_were_leases(tmp_path: Path) -> None:
     assert engine.leases() == [(1, b"")]
     assert engine.open_session(b"new") == 2
     engine.close()
+
+
+def filled(file: Path, *, names: int = 40) -> None:
+    """A store with some nodes, closed."""
+    engine = EmbeddedEngine(file)
+    session = engine.open_session()
+    for number in range(names):
+        engine.apply(session, Create(f"/node-{number:03d}", b"retention.ms=604800000"))
+    engine.close()
+
+
+def test_a_changed_byte_in_a_node_is_found(file: Path) -> None:
+    """SQLite has no checksums: the store would be read with another setting, or another leader."""
+    filled(file)
+    content = file.read_bytes()
+    at = content.index(
+        b"retention.ms=604800000", content.index(b"/node-007") if b"/node-007" in content else 0
+    )
+    file.write_bytes(content[: at + 13] + b"2" + content[at + 14 :])
+    with pytest.raises(DataDirectoryError, match=r"is damaged \(the node '/node-\d+' does not .* a backup$"):
+        EmbeddedEngine(file)
+
+
+def test_a_page_that_lost_its_rows_is_found(file: Path) -> None:
+    """The number of cells of a page of leaves becomes 0: SQLite reads on without them."""
+    filled(file, names=200)
+    content = bytearray(file.read_bytes())
+    page_bytes = int.from_bytes(content[16:18], "big")
+    leaves = [at for at in range(page_bytes, len(content), page_bytes) if content[at] == 10]
+    content[leaves[-1] + 3 : leaves[-1] + 5] = bytes(2)
+    file.write_bytes(content)
+    with pytest.raises(DataDirectoryError, match="is damaged"):
+        EmbeddedEngine(file)
+
+
+def copied_while_open(file: Path, target: Path) -> None:
+    """The files as a killed process leaves them."""
+    for suffix in ("", "-wal", ".lock"):
+        shutil.copy(f"{file}{suffix}", f"{target}{suffix}")
+
+
+@pytest.mark.parametrize("way", ["removed", "emptied", "cut", "changed"])
+def test_changes_that_a_damaged_write_ahead_log_has_lost_are_counted(
+    engine: EmbeddedEngine, file: Path, tmp_path: Path, way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = engine.open_session()
+    engine.apply(session, Create("/a"))
+    database_of(engine).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    engine.apply(session, Create("/b"))
+    engine.apply(session, Create("/c", ephemeral=True))
+    newest = engine.apply(session, GetData("/c")).result
+    later = tmp_path / "later.sqlite"
+    copied_while_open(file, later)
+    log = Path(f"{later}-wal")
+    content = bytearray(log.read_bytes())
+    if way == "removed":
+        log.unlink()
+    elif way == "changed":
+        content[1000] ^= 1
+        log.write_bytes(content)
+    else:
+        log.write_bytes(content[: 0 if way == "emptied" else len(content) // 3])
+    lost = EmbeddedEngine(later)
+    assert lost.lost_transactions == 2
+    assert f"{later} lacks its last 2 changes" in caplog.text
+    session = lost.open_session()
+    assert lost.apply(session, Create("/x", ephemeral=True)).result == Created("/x")
+    made = lost.apply(session, GetData("/x")).result
+    assert isinstance(made, Data)
+    assert isinstance(newest, Data)
+    assert made.stat.created_at > newest.stat.created_at, "brokers' epochs are such numbers"
+    block = lost.apply(session, GetData(paths.PRODUCER_ID_BLOCK)).result
+    assert isinstance(block, Data)
+    assert codec.decode_producer_id_block(block.data).last == 1999, "each may have taken a thousand"
+    lost.close()
+    caplog.clear()
+    EmbeddedEngine(later).close()
+    assert caplog.text == "", "it is said once"
+
+
+def test_a_mark_of_another_store_says_nothing(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The file was moved away, and another one is made in its place."""
+    filled(file)
+    file.unlink()
+    EmbeddedEngine(file).close()
+    Path(f"{file}.lock").write_bytes(b"\xff nonsense")
+    EmbeddedEngine(file).close()
+    assert caplog.text == ""
+
+
+def test_a_file_of_version_1_gets_its_checksums(file: Path) -> None:
+    filled(file)
+    database = sqlite3.connect(file)
+    database.executescript("ALTER TABLE node DROP COLUMN sum; DROP TABLE store; PRAGMA user_version = 1;")
+    database.close()
+    for _ in range(2):
+        engine = EmbeddedEngine(file)
+        assert len(database_of(engine).execute("SELECT * FROM node").fetchall()) == 41
+        engine.close()

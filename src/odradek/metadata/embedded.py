@@ -7,19 +7,32 @@ that do not come back.
 
 Every commit is on disk when `apply` returns (write-ahead log, synchronous=FULL), unless the engine is not
 `durable`: then it outlives the process, but not a power cut.
+
+What SQLite does not notice is checked when the file is opened:
+
+    a changed byte in a node        each row has a checksum: the start is refused
+    pages that contradict others    SQLite's own check, which it makes only when it is asked: likewise
+    a write-ahead log that is cut,  the file of the lock has the number of the last transaction: the start
+    changed or gone: SQLite takes   says how many are missing, and goes on behind the numbers given out
+    what is before it for all
 """
 
 import fcntl
+import logging
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from odradek.base.errors import DataDirectoryError
+from odradek.base.ids import NO_BROKER
 from odradek.metadata import codec, paths
-from odradek.metadata.store import ROOT, NodeStat
+from odradek.metadata.controller.producer_ids import PRODUCER_ID_BLOCK_SIZE
+from odradek.metadata.store import ROOT, Create, NodeStat, SetData
 from odradek.metadata.tree import StoredNode, TableFailed, TreeEngine, name_of, parent_of
+from odradek.records.crc import crc32c
 
 METADATA_FILE = "metadata.db"
 """Its name, in the first log directory unless a setting says otherwise."""
@@ -27,7 +40,8 @@ METADATA_FILE = "metadata.db"
 SPACE_LEAST_BYTES = 1 << 20
 """With less free space than this, an error of SQLite may come from a full disk."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1 had neither checksums nor the store's id."""
 # Marks the file as Odradek's for file(1) and for `open`: the letters "odra".
 APPLICATION_ID = 0x6F647261
 
@@ -40,6 +54,7 @@ CREATE TABLE node (
     created_at    INTEGER NOT NULL,    -- the transaction that made it
     owner         INTEGER NOT NULL,    -- the session of an ephemeral node, else 0
     children_made INTEGER NOT NULL,
+    sum           INTEGER NOT NULL,    -- CRC-32C of all of the above
     PRIMARY KEY (parent, name)
 ) WITHOUT ROWID;
 CREATE INDEX ephemeral ON node (owner) WHERE owner <> 0;
@@ -48,9 +63,25 @@ CREATE TABLE session (
     lease BLOB NOT NULL DEFAULT x''    -- what a later process must know of it; see `service`
 );
 CREATE TABLE last_transaction (number INTEGER NOT NULL);
+CREATE TABLE store (id TEXT NOT NULL); -- told apart from another store at the same place
 INSERT INTO last_transaction VALUES (1);
-INSERT INTO node VALUES ('', '', x'', 0, 1, 0, 0);
+INSERT INTO store VALUES (lower(hex(randomblob(8))));
 """
+
+_UPGRADE_FROM_1 = """
+ALTER TABLE node ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE store (id TEXT NOT NULL);
+INSERT INTO store VALUES (lower(hex(randomblob(8))));
+"""
+
+_Row = tuple[str, str, bytes, int, int, int, int, int]
+"""A row of `node`; its checksum comes last."""
+
+_ROWS: Final = "SELECT parent, name, data, version, created_at, owner, children_made, sum FROM node"
+
+_REMEDY: Final = "restore it from a backup"
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -64,10 +95,22 @@ class EmbeddedEngine(TreeEngine):
 
     def __init__(self, file: Path, *, durable: bool = True, keeps_sessions: bool = False) -> None:
         table = SqliteTable(file, durable=durable)
+        self.lost_transactions = table.lost_transactions
+        """How many of the last transactions before this start are not in the file, at least."""
+        if self.lost_transactions:
+            _log.warning(
+                "the metadata file %s lacks its last %d changes (its write-ahead log was damaged, or it is an"
+                " older copy): topics, settings and partitions' leaders are as they were before these; %s",
+                file,
+                self.lost_transactions,
+                _REMEDY,
+            )
         try:
             super().__init__(table)
             if not keeps_sessions:
                 self._end_stale_sessions()
+            if self.lost_transactions:
+                self._pass_lost_producer_ids()
         except TableFailed as failed:
             table.close()
             raise DataDirectoryError(
@@ -82,6 +125,27 @@ class EmbeddedEngine(TreeEngine):
         except codec.MalformedNode:
             return None  # said when the image is loaded
 
+    def _pass_lost_producer_ids(self) -> None:
+        """Skip the blocks that the lost transactions may have taken, at most one each.
+
+        Two producers of one id would have batches refused, or taken for repeated ones and left out.
+        """
+        node = self._table.get(paths.PRODUCER_ID_BLOCK)
+        try:
+            last = None if node is None else codec.decode_producer_id_block(node.data)
+        except codec.MalformedNode:
+            return  # said when a block is needed
+        skipped = self.lost_transactions * PRODUCER_ID_BLOCK_SIZE
+        end = skipped - 1 if last is None else last.last + skipped
+        block = codec.ProducerIdBlockDocument(NO_BROKER, end - PRODUCER_ID_BLOCK_SIZE + 1, end)
+        data = codec.encode_producer_id_block(block)
+        write = (
+            Create(paths.PRODUCER_ID_BLOCK, data) if last is None else SetData(paths.PRODUCER_ID_BLOCK, data)
+        )
+        session = self.open_session()
+        self.apply(session, write)
+        self.close_session(session)
+
     def _end_stale_sessions(self) -> None:
         for session, _ in self.leases():
             self.close_session(session)
@@ -90,7 +154,7 @@ class EmbeddedEngine(TreeEngine):
 class SqliteTable:
     """A `NodeTable` in a SQLite file. Raises DataDirectoryError at construction, as `EmbeddedEngine`."""
 
-    __slots__ = ("_database", "_file", "_lock")
+    __slots__ = ("_database", "_file", "_last_transaction", "_lock", "_store_id", "lost_transactions")
 
     def __init__(self, file: Path, *, durable: bool = True) -> None:
         self._file = file
@@ -104,6 +168,11 @@ class SqliteTable:
                 raise
             why = f"{error}{_space_left(file)}"
             raise DataDirectoryError(f"the metadata file {file} cannot be used: {why}") from None
+        # Of the current transaction, or the last one; written beside the file after each commit.
+        self._last_transaction = 0
+        self._store_id = str(self._database.execute("SELECT id FROM store").fetchone()[0])
+        self.lost_transactions = self._pass_lost_transactions()
+        """How many transactions the file lacks that an earlier process has committed."""
 
     def begin(self) -> None:
         """See `NodeTable.begin`; takes SQLite's write lock at once."""
@@ -112,9 +181,15 @@ class SqliteTable:
     def commit(self) -> None:
         """See `NodeTable.commit`; returns when the writes are on disk, if the table is durable."""
         self._attempt(lambda: self._database.execute("COMMIT"))
+        if self._last_transaction:
+            # Not forced to disk, and not needed: it may be behind the file, but never ahead of it.
+            with suppress(OSError):
+                os.pwrite(self._lock, _mark(self._store_id, self._last_transaction), 0)
+            self._last_transaction = 0
 
     def rollback(self) -> None:
         """See `NodeTable.rollback`."""
+        self._last_transaction = 0
         if self._database.in_transaction:
             self._database.execute("ROLLBACK")
 
@@ -122,7 +197,8 @@ class SqliteTable:
         """See `NodeTable.next_transaction`; part of the transaction."""
         row = self._one("UPDATE last_transaction SET number = number + 1 RETURNING number")
         assert row is not None, "the table has one row"
-        return int(row[0])
+        self._last_transaction = int(row[0])
+        return self._last_transaction
 
     def get(self, path: str) -> StoredNode | None:
         """See `NodeTable.get`."""
@@ -134,15 +210,9 @@ class SqliteTable:
 
     def put(self, path: str, node: StoredNode) -> None:
         """See `NodeTable.put`."""
-        self._run(
-            "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *_key(path),
-            node.data,
-            node.stat.version,
-            node.stat.created_at,
-            node.stat.owner,
-            node.children_made,
-        )
+        stat = node.stat
+        row = (*_key(path), node.data, stat.version, stat.created_at, stat.owner, node.children_made)
+        self._run("INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row, _sum_of(row))
 
     def remove(self, path: str) -> None:
         """See `NodeTable.remove`."""
@@ -186,6 +256,18 @@ class SqliteTable:
             self._database.close()
             os.close(self._lock)
             self._lock = -1
+
+    def _pass_lost_transactions(self) -> int:
+        """Compare the number of the last transaction with the mark, and go on behind both.
+
+        Returns by how much the mark is ahead. A mark that cannot be read, or of another store, says nothing.
+        """
+        row = self._database.execute("SELECT number FROM last_transaction").fetchone()
+        marked = _marked(os.pread(self._lock, _MARK_BYTES_MAX, 0), self._store_id)
+        if marked is None or marked <= row[0]:
+            return 0
+        self._database.execute("UPDATE last_transaction SET number = ?", (marked,))
+        return marked - int(row[0])
 
     def _run(self, statement: str, *parameters: str | int | bytes) -> None:
         self._attempt(lambda: self._database.execute(statement, parameters))
@@ -264,13 +346,80 @@ def _open_database(file: Path, *, durable: bool) -> sqlite3.Connection:
                 f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID};"
                 f" PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
-        elif "lease" not in [row[1] for row in database.execute("PRAGMA table_info(session)")]:
-            # A file from before sessions had leases; brokers of that time can still use it.
+            return database
+        if "lease" not in _columns(database, "session"):
+            # A file from before sessions had leases.
             database.execute("ALTER TABLE session ADD COLUMN lease BLOB NOT NULL DEFAULT x''")
+        if "sum" not in _columns(database, "node"):
+            _upgrade_from_1(database)
+        _check(database, file)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _columns(database: sqlite3.Connection, table: str) -> list[str]:
+    return [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+
+
+def _upgrade_from_1(database: sqlite3.Connection) -> None:
+    """Add what version 1 lacks; its rows are taken to be right."""
+    database.executescript(f"BEGIN IMMEDIATE; {_UPGRADE_FROM_1}")
+    rows: list[_Row] = database.execute(_ROWS).fetchall()
+    database.executemany(
+        "UPDATE node SET sum = ? WHERE parent = ? AND name = ?",
+        [(_sum_of(row[:-1]), row[0], row[1]) for row in rows],
+    )
+    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    database.execute("COMMIT")
+
+
+def _check(database: sqlite3.Connection, file: Path) -> None:
+    """Raises DataDirectoryError if a byte of the file was changed, as far as that can be seen."""
+    (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        raise DataDirectoryError(
+            f"the metadata file {file} is damaged ({' '.join(found.split())}): {_REMEDY}"
+        )
+    latest = 0
+    for *row, checksum in database.execute(_ROWS):
+        if checksum != _sum_of(tuple(row)):
+            path = f"{'' if row[0] == ROOT else row[0]}/{row[1]}"
+            why = f"the node {path!r} does not match its checksum"
+            raise DataDirectoryError(f"the metadata file {file} is damaged ({why}): {_REMEDY}")
+        latest = max(latest, row[4])
+    numbers = [row[0] for row in database.execute("SELECT number FROM last_transaction")]
+    ids = [row[0] for row in database.execute("SELECT id FROM store")]
+    if len(numbers) != 1 or not isinstance(numbers[0], int) or numbers[0] < latest or len(ids) != 1:
+        raise DataDirectoryError(
+            f"the metadata file {file} is damaged (its last transaction is unknown): {_REMEDY}"
+        )
+
+
+def _sum_of(row: tuple[object, ...]) -> int:
+    """The checksum of a row of `node`; of any values, since a damaged row may have other types."""
+    parent, name, data, *numbers = row
+    keys = f"{parent!r} {name!r} {numbers!r} ".encode("utf-8", "surrogatepass")
+    return crc32c(keys + (data if isinstance(data, bytes) else repr(data).encode()))
+
+
+_MARK_BYTES_MAX: Final = 100
+
+
+def _mark(store_id: str, number: int) -> bytes:
+    """What is kept beside the file: the store, its last transaction, and a checksum; always as long."""
+    text = f"{store_id} {number:020d}"
+    return f"{text} {crc32c(text.encode()):08x}\n".encode()
+
+
+def _marked(mark: bytes, store_id: str) -> int | None:
+    """The transaction that a mark names; None if it is no mark of this store."""
+    parts = mark.decode("ascii", "replace").split()
+    if len(parts) != 3 or parts[0] != store_id or not parts[1].isdigit():
+        return None
+    number = int(parts[1])
+    return number if _mark(store_id, number) == mark else None
 
 
 def _key(path: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from campaigns.corrupt.__main__ import run_seed
+from campaigns.corrupt.__main__ import run_logs
 from campaigns.corrupt.check import start_and_check
 from campaigns.corrupt.damage import Damage, do_damage, files_of
 from campaigns.corrupt.world import World
@@ -15,7 +15,7 @@ from odradek.storage import recovery
 @pytest.mark.parametrize("seed", [*range(1, 13), 21, 133, 192, 263, 435, 441, 461, 515])
 def test_one_damage_is_never_a_wrong_or_silent_answer(seed: int) -> None:
     """L1 L4: the later seeds are those that found something once."""
-    _, _, findings = run_seed(seed)
+    _, _, findings = run_logs(seed)
     assert findings.wrong == []
 
 
