@@ -12,11 +12,12 @@ from typing import Final
 
 from campaigns.sim.planted.controllers import CONTROLLERS
 from campaigns.sim.planted.disks import DISKS
+from campaigns.sim.planted.groups import GROUPS
 from campaigns.sim.planted.orders import ORDERS
 from campaigns.sim.planted.planting import Plant
 from campaigns.sim.planted.replicas import REPLICAS
 
-PLANTED: Final[Mapping[str, Plant]] = {**REPLICAS, **DISKS, **CONTROLLERS, **ORDERS}
+PLANTED: Final[Mapping[str, Plant]] = {**REPLICAS, **DISKS, **CONTROLLERS, **ORDERS, **GROUPS}
 """The bugs by what a person would call them."""
 
 FOUND_BY: Final[Mapping[str, int]] = {
@@ -51,6 +52,19 @@ FOUND_BY: Final[Mapping[str, int]] = {
     "controller epoch unchecked": 3,
     "ISR changes not announced": 0,
     "watches lost on reconnection": 2,
+    "commit answered before HW": 0,
+    "offsets answered before HW": 0,
+    "commit of an old generation accepted": 0,
+    "commit of one that is no member accepted": 0,
+    "assignment handed out before revocation": 0,
+    "generation forgotten at a load": 0,
+    "epochs forgotten at a load": 0,
+    "owners forgotten at a load": 0,
+    "tombstones lost at a load": 0,
+    "only the first segment loaded": 0,
+    "groups kept after the leadership": 0,
+    "sessions never end": 1,
+    "sessions do not begin at a load": 0,
 }
 """A seed of the default mix that finds the bug."""
 

@@ -79,6 +79,8 @@ class History:
     """Reads that do not agree with earlier ones, and answers that must not be, with their partition."""
     requests: int = 0
     """How many requests clients have sent."""
+    group_requests: int = 0
+    """How many of them were sent by clients of groups, which keep a pace of their own."""
     answers: int = 0
     """How many of them were answered."""
     waiting: int = 0

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from odradek.base.chance import Chance
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import BrokerId, LeaderEpoch, TopicPartition
 from odradek.testing.sim.trial.cluster_view import ClusterView
+from odradek.testing.sim.trial.groups import Groups
 from odradek.testing.sim.trial.history import History, Place
 from odradek.testing.sim.trial.plan import LOAD_MS
 from odradek.testing.sim.trial.scripts import Scripts, Wait
@@ -15,7 +16,7 @@ from odradek.testing.sim.world import World
 
 T = TypeVar("T")
 
-REQUESTS: Final = 2_600
+REQUESTS: Final = 2_200
 """So many requests are to be sent in a trial."""
 PAUSE_MS_MAX: Final = 2_000
 """No client rests for longer."""
@@ -36,10 +37,13 @@ class Load:
         self.chance = chance
         self.scripts = Scripts(world.clock)
         self.history = History()
+        self.groups = Groups()
         self.begin_ms = 0
         """When clients begin."""
         self.is_ending = False
         """Whether clients begin nothing new."""
+        self.ended_ms = 0
+        """Since when."""
         self.hosts: list[str] = []
         """Where the clients are."""
         world.actors.append(self.scripts)
@@ -63,6 +67,14 @@ class Load:
             and partition.leader_epoch == state.leader_epoch
         )
 
+    def epoch_led(self, broker_id: BrokerId, named: TopicPartition) -> LeaderEpoch | None:
+        """The epoch in which that broker truly leads a partition now, None if it does not; see `leads`."""
+        node, state = self.world.nodes[broker_id], self._view.state(named)
+        partition = node.core.replicas.partition(named) if node.has_opened else None
+        if partition is None or state is None or partition.leadership is None:
+            return None
+        return state.leader_epoch if partition.leader_epoch == state.leader_epoch else None
+
     def pause(self, longest_ms: int) -> Wait[None]:
         """Returns a wait of a client before its next request, of some time up to `longest_ms`.
 
@@ -71,7 +83,8 @@ class Load:
         passed_ms = self.now_ms - self.begin_ms
         expected = REQUESTS * max(passed_ms, SMOOTHED_MS) // LOAD_MS
         # To the fourth power, since a part of the requests is not paced: those that follow errors.
-        longest_ms = longest_ms * self.history.requests**4 // expected**4
+        paced = self.history.requests - self.history.group_requests
+        longest_ms = longest_ms * paced**4 // expected**4
         return self.scripts.pause(self.between(1, min(max(1, longest_ms), PAUSE_MS_MAX)))
 
     def pick(self, choices: Sequence[T]) -> T:

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.values import value
+from odradek.testing.sim.trial.group_settings import group_settings
 
 T = TypeVar("T")
 
@@ -137,6 +138,8 @@ def draw_plan(seed: int, brokers: int = 3) -> Plan:
         "transaction_state_log_num_partitions": "1",
         # With it a stop would take longer, and the histories of the seeds that have been run would change.
         "controlled_shutdown_enable": "false",
+        "log_cleaner_enable": "false",
+        **group_settings(seed),
     }
     return Plan(
         seed,

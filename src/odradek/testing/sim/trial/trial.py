@@ -15,16 +15,18 @@ from typing import Final, Protocol
 
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
+from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.base.values import value
 from odradek.testing.sim.trial.actions import Told
 from odradek.testing.sim.trial.checkers import CHECKERS, Scene, Violation
 from odradek.testing.sim.trial.cluster_client import ClusterClient
 from odradek.testing.sim.trial.cluster_view import ClusterView
 from odradek.testing.sim.trial.counts import Counts
+from odradek.testing.sim.trial.group_load import group_scripts
 from odradek.testing.sim.trial.load import Load
 from odradek.testing.sim.trial.mishaps import Mishaps
 from odradek.testing.sim.trial.mistakes import Mistakes, sentence_of
-from odradek.testing.sim.trial.plan import LOAD_MS, SETTLING_MS, Mishap, Plan, draw_plan
+from odradek.testing.sim.trial.plan import LOAD_MS, SETTLING_MS, Mishap, Plan, TopicPlan, draw_plan
 from odradek.testing.sim.trial.scripts import Script
 from odradek.testing.sim.trial.workloads.consumer import Consumer
 from odradek.testing.sim.trial.workloads.idempotent_producer import IdempotentProducer
@@ -95,6 +97,7 @@ class Trial:
             self.load.history,
             self.mishaps.losses,
             plan,
+            self.load.groups,
         )
         self.checkers = [checker(self.scene) for checker in CHECKERS]
         self.steps = 0
@@ -136,12 +139,15 @@ class Trial:
         for broker_id in plan.broker_ids:
             self.world.node(broker_id, **plan.broker_settings)
         controller = self.world.nodes[self.view.controller()]
-        for topic in plan.topics:
+        # A cluster makes it by itself, with the default min ISR; here nothing of it may be lost.
+        offsets = TopicPlan(OFFSETS_TOPIC, 1, plan.topics[0].replicas, plan.topics[0].min_isr)
+        for topic in (*plan.topics, offsets):
             request = creation(
                 topic.name,
                 topic.partitions,
                 topic.replicas,
                 min_insync_replicas=str(topic.min_isr),
+                **({"cleanup_policy": "compact"} if topic is offsets else {}),
             )
             response: CreateTopicsResponse = controller.ask(request)
             assert response.topics[0].error_code == ErrorCode.NONE, response
@@ -165,7 +171,7 @@ class Trial:
         self._look()
 
     def _settle(self) -> None:
-        self.load.is_ending = True
+        self.load.is_ending, self.load.ended_ms = True, self.load.now_ms
         self.mishaps.end_all()
         self._run_to(self.load.now_ms + SETTLING_MS)
         self._look()
@@ -190,6 +196,8 @@ class Trial:
             load.hosts.append(client.host)
             script = make(client)
             load.scripts.start(script.run())
+        for group_script in group_scripts(load):
+            load.scripts.start(group_script)
 
     # --- time
 

@@ -3,6 +3,7 @@
 - `controllers`: one controller decides; brokers obey orders in their order.
 - `disks`: disks hold what brokers rely on.
 - `in_sync`: members of the ISR are in sync, and what is acknowledged is on enough brokers.
+- `groups`: committed offsets are kept, partitions have one owner, groups get stable again.
 - `leaders`: one leader in each epoch; what is committed is in every in-sync replica.
 - `records`: nothing acknowledged is lost or comes twice; logs are equal; answers agree.
 - `liveness`: the cluster gets into order when mishaps are over; every request is answered.
@@ -13,6 +14,13 @@ from typing import Final
 from odradek.testing.sim.trial.checkers.checker import Checker, Scene, Violation
 from odradek.testing.sim.trial.checkers.controllers import OneControllerDecides, OrdersAreInOrder
 from odradek.testing.sim.trial.checkers.disks import DisksKeepTheirPromises
+from odradek.testing.sim.trial.checkers.groups import (
+    CommittedOffsetsAreKept,
+    EpochsRise,
+    FencedMembersStayFenced,
+    GroupsBecomeStable,
+    PartitionsHaveOneOwner,
+)
 from odradek.testing.sim.trial.checkers.in_sync import MembersAreInSync
 from odradek.testing.sim.trial.checkers.leaders import CommittedIsKept, OneLeaderPerEpoch
 from odradek.testing.sim.trial.checkers.liveness import ClusterIsInOrder, RequestsAreAnswered
@@ -32,6 +40,11 @@ CHECKERS: Final[tuple[type[Checker], ...]] = (
     AnswersAgree,
     ReplicasAreEqual,
     NothingAcknowledgedIsLost,
+    CommittedOffsetsAreKept,
+    PartitionsHaveOneOwner,
+    EpochsRise,
+    FencedMembersStayFenced,
+    GroupsBecomeStable,
     ClusterIsInOrder,
     RequestsAreAnswered,
 )

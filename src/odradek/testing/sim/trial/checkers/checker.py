@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.values import value
+from odradek.testing.sim.trial.groups import Groups
 from odradek.testing.sim.trial.history import History, Place
 from odradek.testing.sim.trial.plan import Plan
 
@@ -37,8 +38,10 @@ class Scene:
         history: History,
         losses: DiskLosses,
         plan: Plan,
+        groups: Groups | None = None,
     ) -> None:
         self.view = view
+        self.groups = Groups() if groups is None else groups
         self.history = history
         self.losses = losses
         self._topics = {topic.name: topic for topic in plan.topics}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from odradek.base.ids import BrokerId, Offset
+from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.records.header import iter_headers
 from odradek.replication import Partition
 from odradek.testing.sim.stored import content_of
@@ -127,8 +128,8 @@ class NothingAcknowledgedIsLost(Checker):
         """The offsets of every record by partition and number, in the logs of the leaders."""
         kept: dict[Place, dict[int, list[Offset]]] = {}
         for _, partition in self.scene.view.hosted():
-            if partition.leadership is not None:
-                topic, number = partition.topic_partition
+            topic, number = partition.topic_partition
+            if partition.leadership is not None and topic not in INTERNAL_TOPICS:
                 found = kept.setdefault(Place(topic, partition.topic_id, number), {})
                 for offset, _, record in numbers_in(content_of(partition.log, partition.log.end_offset)):
                     found.setdefault(record, []).append(offset)
