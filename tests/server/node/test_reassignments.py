@@ -7,6 +7,8 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
+from odradek.metadata.controller.requests import ConfigOperation
+from odradek.metadata.resources import ResourceType
 from odradek.records.builder import BatchBuilder
 from odradek.testing.sim import SimNode, SimRequest, World
 from odradek.wire.messages.alter_partition_reassignments import (
@@ -21,6 +23,11 @@ from odradek.wire.messages.create_topics import (
     CreateTopicsRequest,
 )
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -94,6 +101,12 @@ class Moving:
         answer = self.any.ask(AlterPartitionReassignmentsRequest(topics=[topic], timeout_ms=5_000), version)
         assert answer.error_code == ErrorCode.NONE
         return ErrorCode(answer.responses[0].partitions[0].error_code)
+
+    def configure(self, kind: ResourceType, name: str, setting: str, text: str) -> None:
+        altered = AlterableConfig(setting, ConfigOperation.SET, text)
+        asked = IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, [altered])])
+        (result,) = self.any.ask(asked).responses
+        assert result.error_code == ErrorCode.NONE, result.error_message
 
     def listed(self) -> Row | None:
         """What the controller lists of the partition, asked through another broker."""
@@ -400,3 +413,35 @@ def test_under_load_with_brokers_that_die_nothing_acknowledged_is_lost(seed: int
     moving.world.advance(SESSION_MS)
     moving.check(last)
     assert sum(acknowledged(request) for _, request in moving.sent) > len(moving.sent) // 2
+
+
+@pytest.mark.parametrize("sides", [("leader",), ("follower",), ("leader", "follower")], ids="+".join)
+def test_a_throttled_move_takes_its_time_and_clients_go_on(sides: tuple[str, ...]) -> None:
+    """F8, KIP-73: as `cluster reassign --throttle` and Kafka's tool set it; a raised rate counts at once."""
+    rate = 1_000
+    moving = Moving(replica_fetch_max_bytes="1")  # one batch in each answer, so that the rate is kept closely
+    for _ in range(20):
+        moving.produce(60)
+        moving.world.advance(20)
+    held = {"leader": "0:1,0:2,0:3", "follower": "0:4"}
+    for side in sides:
+        moving.configure(ResourceType.TOPIC, "orders", f"{side}.replication.throttled.replicas", held[side])
+        moving.configure(ResourceType.BROKER, "", f"{side}.replication.throttled.rate", str(rate))
+    whole_bytes = moving.world.nodes[1].log(*P).size_bytes
+    start_ms = moving.world.clock.monotonic_ms()
+    assert moving.alter([4, 2, 3]) is ErrorCode.NONE
+    copied = moving.world.nodes[4].log
+    while moving.world.clock.monotonic_ms() < start_ms + 5_000:
+        moving.world.advance(500)
+        seconds = (moving.world.clock.monotonic_ms() - start_ms) / 1_000
+        assert copied(*P).size_bytes <= rate * max(seconds, 1) + 3 * whole_bytes // 20
+        moving.produce()
+        moving.world.advance(100)
+        assert acknowledged(moving.sent[-1][1]), "the followers in sync are not slowed down"
+    assert rate < copied(*P).size_bytes < whole_bytes
+    assert moving.listed() is not None
+    for side in sides:
+        moving.configure(ResourceType.BROKER, "", f"{side}.replication.throttled.rate", str(1 << 40))
+    moving.world.advance(5_000)
+    assert moving.listed() is None
+    moving.check([4, 2, 3])
