@@ -9,7 +9,7 @@ import pytest
 from odradek.base.clock import ManualClock
 from odradek.timer.delayed_operation import DelayedOperation
 from odradek.timer.purgatory import Purgatory
-from odradek.timer.reaper import CHECK_DELAY_MS, SLICE_ENTRIES
+from odradek.timer.reaper import CHECK_DELAY_MS, OUTNUMBERED_MAX, SLICE_ENTRIES
 from odradek.timer.timer import Timer
 
 
@@ -70,6 +70,42 @@ def test_above_the_purge_interval_all_lists_are_swept() -> None:
     bench.timer.advance()
     assert bench.purgatory.watchers() == {"P1": open_one, "P2": open_one}
     assert (bench.purgatory.watched, bench.purgatory.delayed) == (2, 1)
+
+
+def test_completed_entries_that_outnumber_open_ones_are_swept() -> None:
+    """D6 ten operations of 1,001 keys each are few, but their entries are many."""
+    bench = Bench(purge_interval=1_000)
+    keys = [f"P{number}" for number in range(OUTNUMBERED_MAX // 10 + 1)]
+    bench.watch_and_complete(*keys, count=9)
+    bench.timer.advance()
+    assert bench.purgatory.watched == 9 * len(keys)
+    bench.watch_and_complete(*keys)
+    bench.timer.advance()
+    assert bench.purgatory.watched == 0
+
+
+def test_open_entries_count_against_completed_ones() -> None:
+    """D6 a sweep costs as much as there are entries: it is worth it when most of them are dropped."""
+    bench = Bench(purge_interval=1_000)
+    keys = [f"P{number}" for number in range(OUTNUMBERED_MAX // 10 + 1)]
+    open_one, *_ = bench.watch(*keys, count=2)
+    bench.watch_and_complete(*keys, count=11)
+    bench.timer.advance()
+    assert bench.purgatory.watched == 13 * len(keys)
+    open_one.force_complete()
+    bench.timer.advance()
+    assert bench.purgatory.watched == len(keys)
+
+
+def test_entries_beyond_the_bound_have_the_clock_advanced() -> None:
+    """D6 nothing else may be due for a long time."""
+    bench = Bench(purge_interval=1_000)
+    bench.watch_and_complete(*(f"P{number}" for number in range(OUTNUMBERED_MAX)))
+    open_one = bench.watch("P0")
+    bench.watch_and_complete("P1", "P2", "P3")
+    bench.clock.advance(CHECK_DELAY_MS)
+    bench.timer.advance()
+    assert bench.purgatory.watchers() == {"P0": open_one}
 
 
 def test_nothing_is_swept_before_the_clock_advances() -> None:

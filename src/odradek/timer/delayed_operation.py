@@ -26,13 +26,31 @@ TRIES_MAX: Final = 1_000
 """After so many repeated attempts, the operation is assumed to wake itself forever."""
 
 
+class DelayedCount(PendingCount):
+    """How many operations of a purgatory are in the timer, and how many entries of lists they have."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries = 0
+
+
 class DelayedOperation(TimerTask):
     """A timer task that an event may complete before its deadline.
 
     A subclass says what `kind` it is, and implements `try_complete`, `on_complete` and `waits_for`.
     """
 
-    __slots__ = ("_delayed_in", "_try_again", "_trying", "is_completed", "watched_at_ms", "watched_number")
+    __slots__ = (
+        "_delayed_in",
+        "_try_again",
+        "_trying",
+        "entries",
+        "is_completed",
+        "watched_at_ms",
+        "watched_number",
+    )
 
     kind: ClassVar[str]
     """What it is called in listings and metrics: "produce", "fetch"."""
@@ -45,11 +63,13 @@ class DelayedOperation(TimerTask):
         """When a purgatory began to watch it, on the monotonic clock; set by the purgatory."""
         self.watched_number = 0
         """Its place in the order of all operations that its purgatory began to watch; 0 before."""
+        self.entries = 0
+        """In how many lists of keys it was put; set by the purgatory, 0 for a standing watch."""
         self._trying = False
         """Whether a `safe_try_complete` is running further up the stack."""
         self._try_again = False
         """Whether another one was called meanwhile."""
-        self._delayed_in: PendingCount | None = None
+        self._delayed_in: DelayedCount | None = None
         """The purgatory's count of its operations in the timer, while this one is among them."""
 
     @property
@@ -133,14 +153,16 @@ class DelayedOperation(TimerTask):
         """Leave the timer, uncompleted, and the purgatory's count of delayed operations with it."""
         if self._delayed_in is not None:
             self._delayed_in.value -= 1
+            self._delayed_in.entries -= self.entries
             self._delayed_in = None
         TimerTask.cancel(self)
 
-    def delay_in(self, delayed: PendingCount) -> None:
+    def delay_in(self, delayed: "DelayedCount") -> None:
         """Count as delayed in a purgatory, which puts the operation into its timer, until `cancel`."""
         assert self._delayed_in is None, f"a delayed {self.kind} is in one timer, once"
         self._delayed_in = delayed
         delayed.value += 1
+        delayed.entries += self.entries
 
     def run(self) -> None:
         """Expire (D1)."""

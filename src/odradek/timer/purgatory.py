@@ -29,11 +29,10 @@ from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 from odradek.base.execution import ITEMS_PER_STEP, Steps
-from odradek.timer.delayed_operation import DelayedOperation
+from odradek.timer.delayed_operation import DelayedCount, DelayedOperation
 from odradek.timer.reaper import Reaper
 from odradek.timer.standing_watch import StandingEntry, StandingWatch
 from odradek.timer.timer import Timer
-from odradek.timer.timer_task import PendingCount
 from odradek.timer.waiting_operation import WaitingOperation
 from odradek.timer.watchers import Watchers
 
@@ -64,7 +63,7 @@ class Purgatory(Generic[K]):
         self._timer = timer
         self._defer = defer
         self._watchers: Watchers[K] = Watchers()
-        self._delayed = PendingCount()
+        self._delayed = DelayedCount()
         """This purgatory's operations in the timer, which it may share with others."""
         self._reaper = Reaper(self._watchers, self._delayed, timer, purge_interval, defer)
 
@@ -88,6 +87,7 @@ class Purgatory(Generic[K]):
         if operation.safe_try_complete() or operation.is_completed:
             return True
         # Nothing runs between one key and the next, so it cannot complete there.
+        operation.entries = len(keys)
         self._watchers.watch(operation, keys)
         self._reaper.count_watched()
         try:
@@ -175,6 +175,7 @@ class Purgatory(Generic[K]):
         Completes the operation (True) or watches it until it completes or expires (False). What it raises
         goes to the caller; its keys are dropped when they are next looked at.
         """
+        operation.entries = len(keys)
         self._reaper.count_watched()
         for begin in range(0, len(keys), ITEMS_PER_STEP):
             some = keys[begin : begin + ITEMS_PER_STEP]

@@ -14,6 +14,10 @@ The estimate is checked after every advance of the clock. Where operations compl
 deadlines, nothing else would advance it soon; so the call that lifts the estimate above the interval asks
 the timer for an advance.
 
+An operation of many keys leaves as many entries. So a sweep is also due when the completed entries outnumber
+the open ones by OUTNUMBERED_MAX: those in lists without those of operations in the timer. (A standing watch
+has no more than one operation, and is not counted.)
+
 A sweep examines at most `SLICE_ENTRIES` entries in one turn of the loop. Lists may change between turns: an
 entry that the sweep misses because of that was open a moment ago, and the next sweep finds it.
 """
@@ -21,14 +25,18 @@ entry that the sweep misses because of that was open a moment ago, and the next 
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
+from odradek.timer.delayed_operation import DelayedCount
 from odradek.timer.timer import Timer
-from odradek.timer.timer_task import PendingCount, TimerTask
+from odradek.timer.timer_task import TimerTask
 from odradek.timer.watchers import Watchers
 
 K = TypeVar("K")
 
 SLICE_ENTRIES: Final = 1_000
 """Entries examined in one turn of the loop: about 0.6 ms, were each of them its key's only one."""
+
+OUTNUMBERED_MAX: Final = 10_000
+"""By how many completed entries may outnumber open ones."""
 
 CHECK_DELAY_MS: Final = 200
 """How long completed operations beyond the purge interval may wait for an advance of the clock."""
@@ -61,7 +69,7 @@ class Reaper(Generic[K]):
     def __init__(
         self,
         watchers: Watchers[K],
-        delayed: PendingCount,
+        delayed: DelayedCount,
         timer: Timer,
         purge_interval: int,
         defer: Callable[[Callable[[], None]], None] | None,
@@ -86,10 +94,17 @@ class Reaper(Generic[K]):
         """At most how many operations are completed and still in some list."""
         return self.counted - self._delayed.value
 
+    @property
+    def _is_due(self) -> bool:
+        delayed = self._delayed
+        if self.counted - delayed.value > self._purge_interval:
+            return True
+        return self._watchers.list_entries - 2 * delayed.entries > OUTNUMBERED_MAX
+
     def count_watched(self) -> None:
-        """Count one more operation, and have the clock advanced soon if that makes a sweep due."""
+        """Count one more operation, and have the clock advanced soon if a sweep is due."""
         self.counted += 1
-        if self.counted - self._delayed.value > self._purge_interval and not self._advance.is_pending:
+        if self._is_due and not self._advance.is_pending:
             self._advance.deadline_ms = self._timer.clock.monotonic_ms() + CHECK_DELAY_MS
             self._timer.add(self._advance)
 
@@ -98,8 +113,8 @@ class Reaper(Generic[K]):
         self.counted -= 1
 
     def check(self) -> None:
-        """Begin a sweep if the estimate is above the purge interval and none is at work."""
-        if self._keys is None and self.estimate > self._purge_interval:
+        """Begin a sweep if one is due and none is at work."""
+        if self._keys is None and self._is_due:
             self._advance.cancel()
             self.counted = self._delayed.value
             self._watchers.drop_completed_standing()

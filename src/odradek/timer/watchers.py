@@ -29,19 +29,26 @@ _BY_ARRIVAL: Final = attrgetter("watched_number")
 class Watchers(Generic[K]):
     """The lists of one purgatory. No list is empty: a key left without operations is dropped."""
 
-    __slots__ = ("_number", "_occupied", "by_key", "standing", "watched")
+    __slots__ = ("_number", "_occupied", "_standing_entries", "by_key", "list_entries", "standing")
 
     def __init__(self) -> None:
         self.by_key: dict[K, list[DelayedOperation]] = {}
         """Keys in the order in which they were first watched; read by others, changed only here."""
-        self.watched = 0
-        """Entries over all lists (PurgatorySize), completed ones included."""
+        self.list_entries = 0
+        """Entries over all lists, completed ones included, without those of standing watches."""
+        self._standing_entries = 0
+        """How many entries of standing watches list an operation, completed or not."""
         self.standing: dict[K, list[StandingEntry[K]]] = {}
         """The entries of standing watches, by key; read by others, changed only here."""
         self._number = 0
         """How many operations have been watched."""
         self._occupied: dict[StandingWatch, None] = {}
         """The standing watches that have an operation."""
+
+    @property
+    def watched(self) -> int:
+        """Entries over all lists (PurgatorySize), completed ones included."""
+        return self.list_entries + self._standing_entries
 
     def watch(self, operation: DelayedOperation, keys: Sequence[K]) -> None:
         """Append to the list of each key; a key named twice is watched twice."""
@@ -53,7 +60,7 @@ class Watchers(Generic[K]):
                 self.by_key[key] = [operation]
             else:
                 operations.append(operation)
-        self.watched += len(keys)
+        self.list_entries += len(keys)
 
     def unwatch(self, operation: DelayedOperation, keys: Sequence[K]) -> None:
         """Undo `watch`, where the operation is still listed."""
@@ -85,7 +92,7 @@ class Watchers(Generic[K]):
         still_open = [operation for operation in examined if not operation.is_completed]
         if len(still_open) != len(examined):
             operations[start:stop] = still_open
-            self.watched -= len(examined) - len(still_open)
+            self.list_entries -= len(examined) - len(still_open)
             if not operations:
                 del self.by_key[key]
         return start + len(still_open)
@@ -93,7 +100,7 @@ class Watchers(Generic[K]):
     def drop_key(self, key: K) -> list[DelayedOperation]:
         """Forget `key` and return the operations of its list."""
         operations = self.by_key.pop(key, [])
-        self.watched -= len(operations)
+        self.list_entries -= len(operations)
         return operations
 
     # --- standing watches
@@ -147,7 +154,7 @@ class Watchers(Generic[K]):
         operation.watched_number = watch.number = self._number = self._number + 1
         watch.operation = operation
         self._occupied[watch] = None
-        self.watched += watch.entries - watch.listed
+        self._standing_entries += watch.entries - watch.listed
         watch.listed = watch.entries
 
     def under(self, key: K) -> list[DelayedOperation]:
@@ -172,7 +179,7 @@ class Watchers(Generic[K]):
             self._vacate(watch)
 
     def _vacate(self, watch: StandingWatch) -> None:
-        self.watched -= watch.listed
+        self._standing_entries -= watch.listed
         watch.listed = 0
         watch.operation = None
         self._occupied.pop(watch, None)
@@ -181,11 +188,11 @@ class Watchers(Generic[K]):
         if entry.listed() is not None:
             entry.dropped = entry.watch.number
             entry.watch.listed -= 1
-            self.watched -= 1
+            self._standing_entries -= 1
 
     def _keep(self, key: K, remaining: list[DelayedOperation]) -> None:
         operations = self.by_key[key]
-        self.watched -= len(operations) - len(remaining)
+        self.list_entries -= len(operations) - len(remaining)
         operations[:] = remaining
         if not remaining:
             del self.by_key[key]
