@@ -158,3 +158,20 @@ def test_a_kafka_is_taken_over_and_taken_back(
         assert sum(committed.values()) > 100
         write(kafka, "flights", "none", [b"kafka again"])
         transact(kafka, "flights", b"kafka again", commit=True)
+
+
+def test_a_kafka_without_meta_properties_is_taken_over(
+    kafka: KafkaBroker, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with kafka:
+        ConfluentAdmin(kafka.bootstrap).create_topic("flights", partitions=2, settings=SETTINGS)
+        write(kafka, "flights", "lz4", [b"%d" % number for number in range(20)])
+        ids = topic_ids(kafka)
+    (kafka.data_directory / "meta.properties").unlink()
+    assert imported(capfd, kafka.data_directory, "--execute")["node_id"] == 1
+    odradek = OdradekBroker(tmp_path / "odradek", {"node.id": "1"})
+    odradek.directory.mkdir()
+    odradek.data_directory.symlink_to(kafka.data_directory)
+    with odradek:
+        assert topic_ids(odradek)["flights"] == ids["flights"]
+        assert len(read(odradek, "flights", 20)) == 20

@@ -214,7 +214,9 @@ def test_a_running_kafka_is_left_alone(kafka: Any, capsys: pytest.CaptureFixture
 
 def test_a_directory_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["import", str(tmp_path)]) == 2
-    assert "has no meta.properties: it is no data directory of Kafka" in capsys.readouterr().err
+    assert "has no meta.properties, and no KRaft metadata log with topics says whose it is" in (
+        capsys.readouterr().err
+    )
     assert run(["import", str(tmp_path / "none")]) == 2
     assert "there is no directory" in capsys.readouterr().err
 
@@ -227,3 +229,39 @@ def test_a_note_leaves_paths_and_names_as_they_are(
     monkeypatch.chdir(kafka.path.parent)
     assert run(["import", kafka.path.name]) == 0
     assert f"- {kafka.path.name} was not stopped cleanly" in capsys.readouterr().out
+
+
+def test_a_directory_that_lost_its_meta_properties_gets_one(
+    kafka: Any, imported: Callable[..., dict[str, Any]]
+) -> None:
+    """The start names this way; the quorum's log says which broker has all replicas."""
+    kafka.write()
+    (kafka.path / "meta.properties").unlink()
+    start = ["serve", "--port", "0", "--data-dir", str(kafka.path), "--set", "node.id=1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "odradek", *start], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert f"let `odradek import {kafka.path}` make one if these are logs of Apache Kafka" in done.stderr
+    before = kafka.contents()
+    plan = imported()
+    assert kafka.contents() == before, "a dry run changed something"
+    assert plan["node_id"] == 1
+    assert "it gets one, of broker 1 and cluster " in plan["notes"][0]
+    assert imported("--execute")["cluster_id"] == plan["cluster_id"]
+    changed = {name for name, content in kafka.contents().items() if before.get(name) != content}
+    assert changed == {str(kafka.path / name) for name in ("metadata.db", "meta.properties")}
+    with Broker(data_dir=kafka.path, settings={"node.id": "1"}) as broker:
+        with Admin(broker.bootstrap_servers) as admin:
+            (topic,) = admin.list_topics()
+        assert parse_uuid(topic.topic_id) == kafka.topic_id
+
+
+def test_a_directory_of_one_of_several_brokers_needs_its_meta_properties(
+    kafka: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The replicas do not say which of two brokers had this directory."""
+    kafka.records[1:3] = [kafka.partition(number, replicas=(1, 2)) for number in (0, 1)]
+    kafka.write()
+    (kafka.path / "meta.properties").unlink()
+    assert "says whose it is" in refused(kafka, capsys)

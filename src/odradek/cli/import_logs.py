@@ -40,13 +40,13 @@ def import_logs(options: Options) -> None:
     print()
     if options.execute:
         directories = ",".join(plan.directories)
-        say(f"Wrote {plan.metadata_file}; nothing else was changed.")
+        say(f"Wrote {' and '.join(plan.written_files)}; nothing else was changed.")
         say("Start the broker with Kafka's own settings")
         say("  odradek serve --config server.properties")
         say("or with")
         say(f"  odradek serve --set log.dirs={directories} --set node.id={plan.node_id}")
     else:
-        say(f"Nothing was changed. --execute writes {plan.metadata_file}, and no other file.")
+        say(f"Nothing was changed. --execute writes {' and '.join(plan.written_files)}, and no other file.")
 
 
 def _topics(plan: Takeover) -> list[dict[str, object]]:
@@ -96,7 +96,8 @@ COMMAND = Command(
         JSON,
     ),
     details="Topics keep their ids, records, offsets and settings; groups and transactions are kept in"
-    " their internal topics. The logs stay where they are: the only thing written is Odradek's metadata file."
+    " their internal topics. The logs stay where they are: the only thing written is Odradek's metadata file,"
+    " and a meta.properties where that is missing."
     " Kafka must be stopped, and must have had all partitions on this broker."
     "\n\n"
     "The way back: stop Odradek and start Kafka on the directory. Records and commits written meanwhile are"

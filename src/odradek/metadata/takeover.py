@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4, uuid5
 
 from odradek.base.errors import DataDirectoryError, LogError, MalformedRequest, SettingError
 from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, ProducerId, TopicPartition
 from odradek.base.settings import GROUP_SETTINGS, TOPIC_SETTINGS
 from odradek.base.settings.definition import Setting
 from odradek.base.settings.protection import unkept_promise
+from odradek.base.uuids import render_uuid
 from odradek.metadata import codec, paths
 from odradek.metadata.codec import ProducerIdBlockDocument
 from odradek.metadata.controller.producer_ids import PRODUCER_ID_BLOCK_SIZE
@@ -40,7 +41,11 @@ from odradek.storage import file_names
 from odradek.storage.checkpoint import read_epochs
 from odradek.storage.files import FileSystem
 from odradek.storage.kraft_log import has_metadata_log, metadata_values
-from odradek.storage.meta_properties import MetaProperties, read_meta_properties
+from odradek.storage.meta_properties import (
+    MetaProperties,
+    read_meta_properties,
+    write_meta_properties,
+)
 from odradek.storage.os_files import OsFileSystem
 from odradek.storage.partition_metadata import read_topic_id
 from odradek.storage.reading import PartitionFiles, topic_partitions
@@ -84,13 +89,21 @@ class Takeover:
     broker_settings: dict[BrokerId | None, dict[str, str]] = field(default_factory=dict)
     group_settings: dict[str, dict[str, str]] = field(default_factory=dict)
     next_producer_id: ProducerId = 0
+    unmarked: list[str] = field(default_factory=list)
+    """Directories without `meta.properties`, which get one."""
     notes: list[str] = field(default_factory=list)
     """Sentences about differences from the Kafka broker."""
 
     @property
     def metadata_file(self) -> Path:
-        """The file that is written."""
+        """The metadata file that is written."""
         return Path(self.directories[0]) / METADATA_FILE
+
+    @property
+    def written_files(self) -> list[str]:
+        """All files that are written."""
+        marks = [f"{path}/{file_names.META_PROPERTIES}" for path in self.unmarked]
+        return [str(self.metadata_file), *marks]
 
 
 # --- planning
@@ -126,7 +139,7 @@ def _locked(directories: Sequence[str]) -> Iterator[None]:
     with ExitStack() as held:
         for path in directories:
             if not disk.exists(f"{path}/{file_names.LOCK}"):
-                continue  # No broker was ever started here; `_owner_of` says what is wrong.
+                continue  # No broker was ever started here; `_marked` says what is wrong.
             try:
                 lock = disk.lock(f"{path}/{file_names.LOCK}")
             except OSError as error:
@@ -140,12 +153,10 @@ def _locked(directories: Sequence[str]) -> Iterator[None]:
 
 def _plan(disk: FileSystem, listed: list[str]) -> Takeover:
     try:
-        properties = _owner_of(disk, listed)
-        assert properties.cluster_id is not None
-        assert properties.node_id is not None
-        plan = Takeover(listed, properties.cluster_id, properties.node_id)
-        logs = _logs_in(disk, listed)
+        marked = _marked(disk, listed)
         image = _kraft_image(disk, listed)
+        plan = _plan_for_owner(listed, marked, image)
+        logs = _logs_in(disk, listed)
         if image is None:
             plan.notes.append(
                 "there is no KRaft metadata log: settings of topics are not known and begin at their defaults"
@@ -164,29 +175,66 @@ def _plan(disk: FileSystem, listed: list[str]) -> Takeover:
     return plan
 
 
-def _owner_of(disk: FileSystem, directories: Sequence[str]) -> MetaProperties:
-    """The cluster and broker that all the directories belong to."""
+def _marked(disk: FileSystem, directories: Sequence[str]) -> dict[str, MetaProperties]:
+    """What the directories' `meta.properties` hold; one without that file is left out."""
     found: dict[str, MetaProperties] = {}
     for path in directories:
         if not disk.exists(path):
             raise DataDirectoryError(f"there is no directory {path}")
-        properties = read_meta_properties(disk, path)
-        if properties is None:
-            raise DataDirectoryError(
-                f"{path} has no {file_names.META_PROPERTIES}: it is no data directory of Kafka"
-            )
-        if properties.cluster_id is None or properties.node_id is None:
-            raise DataDirectoryError(f"{path}/{file_names.META_PROPERTIES} names no cluster or no broker")
         if disk.exists(f"{path}/{METADATA_FILE}"):
             raise DataDirectoryError(
                 f"{path} is Odradek's already: {METADATA_FILE} is there. To take over what Kafka has changed"
                 " since, move that file away first"
             )
+        properties = read_meta_properties(disk, path)
+        if properties is None:
+            continue
+        if properties.cluster_id is None or properties.node_id is None:
+            raise DataDirectoryError(f"{path}/{file_names.META_PROPERTIES} names no cluster or no broker")
         found[path] = properties
-    owners = {(one.cluster_id, one.node_id) for one in found.values()}
+    return found
+
+
+def _plan_for_owner(
+    directories: list[str], marked: Mapping[str, MetaProperties], image: KraftImage | None
+) -> Takeover:
+    """A plan without topics, for the cluster and the broker that all the directories belong to."""
+    unmarked = [path for path in directories if path not in marked]
+    owners = {(one.cluster_id, one.node_id) for one in marked.values()}
     if len(owners) > 1:
         raise DataDirectoryError(f"{', '.join(directories)} belong to different clusters or brokers")
-    return next(iter(found.values()))
+    owner = next(iter(owners), None) or _owner_by_topics(image)
+    if owner is None:
+        raise DataDirectoryError(
+            f"{unmarked[0]} has no {file_names.META_PROPERTIES}, and no KRaft metadata log with topics says"
+            " whose it is: if it is a data directory of Kafka, put that file back"
+        )
+    cluster_id, node_id = owner
+    assert cluster_id is not None
+    assert node_id is not None
+    plan = Takeover(directories, cluster_id, node_id, unmarked=unmarked)
+    if unmarked:
+        plan.notes.append(
+            f"{', '.join(unmarked)} has no {file_names.META_PROPERTIES}: it gets one, of broker {node_id} and"
+            f" cluster {cluster_id}; Kafka itself would need its own"
+        )
+    return plan
+
+
+def _owner_by_topics(image: KraftImage | None) -> tuple[str, BrokerId] | None:
+    """The broker that has a replica of every partition; None unless there is exactly one.
+
+    The cluster's id is in `meta.properties` alone. It is made from a topic's: each look makes the same.
+    """
+    topics = [] if image is None else list(image.topics.values())
+    replicas = [set(one.replicas) for topic in topics for one in topic.partitions.values()]
+    if not replicas:
+        return None
+    brokers = set.intersection(*replicas)
+    if len(brokers) != 1:
+        return None
+    first = min(topic.topic_id for topic in topics)
+    return render_uuid(uuid5(first, "the cluster of this topic")), brokers.pop()
 
 
 def _logs_in(disk: FileSystem, directories: Sequence[str]) -> dict[TopicPartition, str]:
@@ -348,6 +396,10 @@ def _carry_out(plan: Takeover) -> None:
             _write(engine, plan)
         finally:
             engine.close()
+        for path in plan.unmarked:
+            write_meta_properties(
+                OsFileSystem(), path, cluster_id=plan.cluster_id, node_id=plan.node_id, directory_id=uuid4()
+            )
         os.replace(temporary, plan.metadata_file)
         OsFileSystem().sync_directory(plan.directories[0])
     except OSError as error:

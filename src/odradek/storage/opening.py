@@ -14,6 +14,7 @@ from odradek.base.ids import BrokerId, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import file_names
 from odradek.storage.files import FileSystem
+from odradek.storage.kraft_log import has_metadata_log
 from odradek.storage.log import Log
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.meta_properties import (
@@ -103,9 +104,12 @@ def _refuse_logs_of_nobody(file_system: FileSystem, path: str) -> None:
         return
     logs = [name for name, _ in file_system.list_directory(path) if holds_log(file_system, path, name)]
     if logs:
+        ways = "put that file back"
+        if has_metadata_log(file_system, path):
+            ways += f", let `odradek import {path}` make one if these are logs of Apache Kafka"
         raise DataDirectoryError(
-            f"{path} holds {some_of(logs)} but no {file_names.META_PROPERTIES} that says whose they are: put"
-            " that file back, or name an empty directory"
+            f"{path} holds {some_of(logs)} but no {file_names.META_PROPERTIES} that says whose they are:"
+            f" {ways}, or name an empty directory"
         )
 
 
