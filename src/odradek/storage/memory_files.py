@@ -347,13 +347,31 @@ class MemoryFileSystem:
         node = self._find(path)
         return bytes(node.content) if isinstance(node, _FileNode) else None
 
-    def at_risk_from(self, path: str) -> int | None:
-        """The first byte of a file that a power cut may change; 0 if its name may go, None where none may."""
+    def at_risk_in(self, path: str) -> set[str]:
+        """The files of a directory that a power cut may change or take away."""
+        directory, are_all = self._root, False
+        for name in self._parts(path):
+            child = directory.children[name]
+            assert isinstance(child, _DirectoryNode), path
+            are_all |= directory.durable.get(name) is not child
+            directory = child
+        return {
+            name
+            for name, node in directory.children.items()
+            if isinstance(node, _FileNode)
+            and (are_all or node.unsynced or directory.durable.get(name) is not node)
+        }
+
+    def at_risk_from(self, path: str, *, with_names: bool = True) -> int | None:
+        """The first byte of a file that a power cut may change; 0 if its name may go, None where none may.
+
+        Without `with_names` only its content counts.
+        """
         directory: _FileNode | _DirectoryNode = self._root
         for name in self._parts(path):
             assert isinstance(directory, _DirectoryNode), path
             child = directory.children[name]
-            if directory.durable.get(name) is not child:
+            if with_names and directory.durable.get(name) is not child:
                 return 0
             directory = child
         assert isinstance(directory, _FileNode), path

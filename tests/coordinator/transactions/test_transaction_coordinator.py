@@ -306,6 +306,34 @@ def test_a_transaction_is_aborted_after_its_timeout_and_not_before(bench: Transa
     assert bench.init(producer).one == (E.NONE, going_on), "it may go on, as nobody took the id (KIP-588)"
 
 
+@pytest.mark.parametrize(("hours", "moves"), [(-1, False), (1, False), (-1, True)])
+def test_a_timeout_does_not_depend_on_how_the_wall_clock_is_set(
+    bench: TransactionBench, hours: int, *, moves: bool
+) -> None:
+    """R19: an open transaction holds readers back; `moves`: another coordinator, whose clock is behind."""
+    _, producer = bench.init(timeout_ms=5_000).one
+    bench.add(producer, T0)
+    bench.clock.jump(hours * 3_600_000)
+    if moves:
+        bench.crash()
+    bench.clock.advance(5_000)
+    assert bench.abort_timed_out() == 0
+    bench.add(producer, T1)
+    bench.clock.advance(1)
+    assert bench.abort_timed_out() == 1
+
+
+def test_a_transaction_is_as_old_for_the_next_coordinator(bench: TransactionBench) -> None:
+    _, producer = bench.init(timeout_ms=5_000).one
+    bench.add(producer, T0)
+    bench.clock.advance(4_000)
+    bench.crash()
+    bench.clock.advance(1_000)
+    assert bench.abort_timed_out() == 0
+    bench.clock.advance(1)
+    assert bench.abort_timed_out() == 1
+
+
 def test_what_is_about_to_end_does_not_time_out(bench: TransactionBench) -> None:
     _, producer = bench.init(timeout_ms=5_000).one
     bench.add(producer, T0)

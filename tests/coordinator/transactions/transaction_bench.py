@@ -20,6 +20,7 @@ from odradek.coordinator.transactions import (
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
 from odradek.coordinator.transactions.transaction_coordinator import ProducerAnswer
+from odradek.testing.sim.clocks import MachineClock
 from odradek.timer import Timer
 
 PARTITION_COUNT = 3
@@ -90,7 +91,7 @@ class TransactionBench:
     """One broker's transaction coordinator, which may crash and come back."""
 
     def __init__(self) -> None:
-        self.clock = ManualClock()
+        self.clock = MachineClock(ManualClock())
         self.log = MemoryLog()
         self.partitions = FakePartitions()
         self.settings = BrokerSettings()

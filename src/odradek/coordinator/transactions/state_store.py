@@ -16,6 +16,7 @@ from odradek.coordinator.placement import partition_for
 from odradek.coordinator.ports import PartitionWriter
 from odradek.coordinator.runtime.partition_log import PartitionLog
 from odradek.coordinator.runtime.trampoline import Trampoline
+from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.state_records import build_batch
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
 
@@ -88,9 +89,14 @@ class StatePartition:
             self.transactions.pop(transactional_id, None)
             return
         known = self.transactions.get(transactional_id)
+        was_open = known is not None and known.current.state is TransactionState.ONGOING
         if known is None:
             known = self.transactions[transactional_id] = Transaction(transactional_id, record)
         known.take(record)
+        if record.state is TransactionState.ONGOING and not was_open:
+            # From now on its age does not depend on the wall clock, which may be set back.
+            age_ms = max(0, self._clock.wall_ms() - record.started_ms)
+            known.open_since_ms = self._clock.monotonic_ms() - age_ms
 
 
 class StateStore:

@@ -98,6 +98,8 @@ class Transaction:
     unmarked: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
     """The partitions whose marker is not known to be written, with the error that kept the last attempt from
     it (NONE before the first); empty unless `current` is prepared."""
+    open_since_ms: int = 0
+    """When the open transaction began, on this broker's monotonic clock; means nothing unless one is open."""
 
     @property
     def is_busy(self) -> bool:

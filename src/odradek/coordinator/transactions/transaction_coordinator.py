@@ -373,10 +373,10 @@ class TransactionCoordinator:
                 yield
 
     def _abort_if_late(self, partition: StatePartition, transaction: Transaction) -> bool:
-        record, now_ms = transaction.current, self._clock.wall_ms()
-        if record.state is not TransactionState.ONGOING or now_ms - record.started_ms <= record.timeout_ms:
+        record, age_ms = transaction.current, self._clock.monotonic_ms() - transaction.open_since_ms
+        if record.state is not TransactionState.ONGOING or age_ms <= record.timeout_ms:
             return False
-        fenced = ending.fence(record, Event.TIME_OUT, now_ms=now_ms)
+        fenced = ending.fence(record, Event.TIME_OUT, now_ms=self._clock.wall_ms())
         self._trampoline.run(lambda: self._store(partition, transaction.transactional_id, fenced, None))
         return True
 

@@ -159,10 +159,11 @@ class Links:
     def steps(self) -> list[Callable[[], None]]:
         """The deliveries that can happen now: the first of each direction of each connection."""
         found: list[Callable[[], None]] = []
+        now_ms = self.now_ms()
         for stream in tuple(self._busy):
             if stream.is_idle:
                 del self._busy[stream]
-            else:
+            elif stream.is_due(now_ms):
                 found.extend(stream.steps())
         return found
 

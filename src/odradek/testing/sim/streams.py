@@ -229,6 +229,11 @@ class Stream:
         """Whether something of the opener is on its way."""
         return bool(self._to_server)
 
+    def is_due(self, now_ms: int) -> bool:
+        """Whether something has been on its way for long enough."""
+        back, forth = self._to_opener, self._to_server
+        return bool((back and back[0][0] <= now_ms) or (forth and forth[0][0] <= now_ms))
+
     def steps(self) -> list[Callable[[], None]]:
         """What may arrive now: the first of each direction."""
         found: list[Callable[[], None]] = []

@@ -4,8 +4,8 @@
     client.places()                                 the partitions that it knows to have a leader
     response = yield client.ask(1, request)         None when there was no answer
 
-It speaks the newest version of each API that brokers serve, so topics are named by their ids wherever that is
-possible.
+It speaks the newest version of each API that brokers serve, unless it is told another one, so topics are
+named by their ids wherever that is possible.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ from odradek.server.handlers.registry import Handlers
 from odradek.testing.sim.client import CLIENT_PORT, SimClient, SimConnection, is_answered
 from odradek.testing.sim.listener import CLIENTS
 from odradek.testing.sim.trial.history import Place
-from odradek.testing.sim.trial.scripts import Script, Wait
+from odradek.testing.sim.trial.scripts import Asking, Script, Wait
 from odradek.wire.apis import APIS
 from odradek.wire.message import Request, ResponseT
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 if TYPE_CHECKING:
     from odradek.testing.sim.trial.load import Load
 
 REFRESH_PAUSE_MS: Final = 100
+TRANSACTION: Final = 1
+"""The kind of key that is a transactional id."""
 
 
 class ClusterClient:
@@ -99,8 +102,25 @@ class ClusterClient:
 
     # --- requests
 
-    def ask(self, broker_id: BrokerId, request: Request[ResponseT]) -> Wait[ResponseT]:
-        """Send a request; the wait's result is the answer, or None if the connection ended without one."""
+    def find_coordinator(self, transactional_id: str) -> Asking[BrokerId | None]:
+        """Ask a broker for the coordinator of a transactional id; the script's result is its id, or None."""
+        load = self._load
+        yield load.scripts.pause(load.chance.below(REFRESH_PAUSE_MS) + 1)
+        request = FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=[transactional_id])
+        response: FindCoordinatorResponse | None = yield self.ask(load.pick(load.broker_ids), request)
+        if response is None:
+            return None
+        (found,) = response.coordinators
+        load.history.note_error(ErrorCode(found.error_code))
+        return found.node_id if found.error_code == ErrorCode.NONE else None
+
+    def ask(
+        self, broker_id: BrokerId, request: Request[ResponseT], version: int | None = None
+    ) -> Wait[ResponseT]:
+        """Send a request; the wait's result is the answer, or None if the connection ended without one.
+
+        `version` is that of an older client; without one it is the newest that brokers serve.
+        """
         wait: Wait[ResponseT] = Wait()
         history = self._load.history
         handler = self._handlers.get(request.API_KEY)
@@ -120,7 +140,8 @@ class ClusterClient:
         response_class = APIS[request.API_KEY].response_class
         history.requests += 1
         connection = self._connection(broker_id)
-        connection.send(request, handler.highest_version, on_outcome, timeout_ms=self._timeout_ms)
+        sent_as = handler.highest_version if version is None else version
+        connection.send(request, sent_as, on_outcome, timeout_ms=self._timeout_ms)
         if not is_answered(request):
             wait.finish(None)
         return wait

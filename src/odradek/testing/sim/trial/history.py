@@ -1,9 +1,10 @@
 """What the clients of a trial have sent and learned: the checkers compare it with what the brokers hold.
 
-Every record has a number of its own as its value, so it can be found again wherever it went.
+Every record has a number of its own as its value, so it can be found again wherever it went. In compacted
+topics the number decides the key, too. What transactional producers did is in `transactions`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from odradek.base.buffers import Buffer
@@ -11,9 +12,18 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, Offset, TopicId
 from odradek.base.values import value
 from odradek.records.framing import iter_records
-from odradek.records.header import check_crc, iter_headers
+from odradek.records.header import BatchHeader, check_crc, iter_headers
 
 ACKS_ALL = -1
+KEYS = 101
+HOT_KEYS = 6
+"""Most records of a compacted topic have one of so many keys; the others are written rarely."""
+
+
+def key_of(number: int) -> bytes:
+    """The key of a record of a compacted topic."""
+    spread = number * 37 % KEYS
+    return b"key-%d" % (spread % HOT_KEYS if spread < KEYS * 2 // 3 else spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +133,24 @@ class History:
             )
 
 
-def numbers_in(data: Buffer) -> Iterator[tuple[Offset, int, int]]:
-    """Returns (offset, leader epoch, number) of every record in complete batches, in their order.
+@value
+class ReadBatch:
+    """A complete batch of a log or of an answer."""
 
-    Raises CorruptRecord or InvalidRecord if a batch is damaged.
-    """
+    header: BatchHeader
+    numbers: Sequence[tuple[Offset, int]]
+    """Offset and number of each record that is left in it; none of a control batch."""
+    data: Buffer
+    """Its bytes."""
+
+
+def batches_in(data: Buffer) -> Iterator[ReadBatch]:
+    """The complete batches, in their order. Raises CorruptRecord or InvalidRecord if one is damaged."""
     for position, header in iter_headers(data):
         check_crc(data, header, position)
-        for record in iter_records(data, header, position):
-            assert record.value is not None, "the trial's records have values"
-            yield record.offset, header.leader_epoch, int(record.value)
+        numbers = []
+        if not header.is_control:
+            for record in iter_records(data, header, position):
+                assert record.value is not None, "the trial's records have values"
+                numbers.append((record.offset, int(record.value)))
+        yield ReadBatch(header, numbers, memoryview(data)[position : position + header.size_bytes])

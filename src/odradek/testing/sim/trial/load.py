@@ -10,8 +10,9 @@ from odradek.base.ids import BrokerId, LeaderEpoch, TopicPartition
 from odradek.testing.sim.trial.cluster_view import ClusterView
 from odradek.testing.sim.trial.groups import Groups
 from odradek.testing.sim.trial.history import History, Place
-from odradek.testing.sim.trial.plan import LOAD_MS
+from odradek.testing.sim.trial.plan import LOAD_MS, TopicPlan
 from odradek.testing.sim.trial.scripts import Scripts, Wait
+from odradek.testing.sim.trial.transactions import Transactions
 from odradek.testing.sim.world import World
 
 T = TypeVar("T")
@@ -28,16 +29,26 @@ class Load:
     """The clients' side of a trial."""
 
     def __init__(
-        self, world: World, broker_ids: Sequence[BrokerId], chance: Chance, view: ClusterView
+        self,
+        world: World,
+        broker_ids: Sequence[BrokerId],
+        chance: Chance,
+        view: ClusterView,
+        topics: Sequence[TopicPlan] = (),
     ) -> None:
-        """`chance` decides what clients do; the world's own decides what happens first."""
+        """`chance` decides what clients do; the world's own decides what happens first.
+
+        `topics` are those that exist all the time.
+        """
         self.world = world
+        self._topics = {topic.name: topic for topic in topics}
         self._view = view
         self.broker_ids = broker_ids
         self.chance = chance
         self.scripts = Scripts(world.clock)
         self.history = History()
         self.groups = Groups()
+        self.transactions = Transactions()
         self.begin_ms = 0
         """When clients begin."""
         self.is_ending = False
@@ -74,6 +85,16 @@ class Load:
         if partition is None or state is None or partition.leadership is None:
             return None
         return state.leader_epoch if partition.leader_epoch == state.leader_epoch else None
+
+    def is_keyed(self, place: Place) -> bool:
+        """Whether records for this partition need keys, because it is compacted."""
+        topic = self._topics.get(place.topic)
+        return topic is not None and topic.is_compacted
+
+    def takes_transactions(self, place: Place) -> bool:
+        """Whether transactional producers write to this partition: it stays, whatever happens."""
+        topic = self._topics.get(place.topic)
+        return topic is not None and topic.is_replicated
 
     def pause(self, longest_ms: int) -> Wait[None]:
         """Returns a wait of a client before its next request, of some time up to `longest_ms`.

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from odradek.base.chance import Chance, SeededChance
-from odradek.base.ids import BrokerId
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.topic_names import TRANSACTION_STATE_TOPIC
 from odradek.testing.sim.trial.actions import Actions, Told
 from odradek.testing.sim.trial.cluster_view import ClusterView
 from odradek.testing.sim.trial.counts import Counts
@@ -25,6 +26,8 @@ STORE_KINDS: Final = (
     "change while cut from the store",
 )
 """Half of these happen to the controller: it sends the store more operations than any other broker."""
+COORDINATOR: Final = TopicPartition(TRANSACTION_STATE_TOPIC, 0)
+"""Whoever leads this coordinates all transactions of a trial."""
 NEVER: Final = 1 << 40
 """More operations of a disk than a trial has."""
 
@@ -79,6 +82,8 @@ class Mishaps:
                 return leaders[0]
             case "follower" if leaders:
                 return self._actions.another(leaders[0], chance)
+            case "coordinator" if (coordinator := self._view.leader(COORDINATOR)) is not None:
+                return coordinator.broker_id
             case "controller" if controller in self._plan.broker_ids:
                 return controller
         return self._plan.broker_ids[chance.below(len(self._plan.broker_ids))]

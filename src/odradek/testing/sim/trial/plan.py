@@ -63,6 +63,8 @@ WEIGHTS: Final[Mapping[str, int]] = {
 """The kinds of mishaps, with how often each happens among the others."""
 ROLES: Final = ("any", "any", "leader", "leader", "follower", "controller")
 """Whom a mishap is to hit; who that is shows when it happens."""
+ROLES_WITH_COORDINATOR: Final = (*ROLES, "coordinator")
+"""Likewise where there are transactions."""
 
 
 @value
@@ -91,6 +93,18 @@ class TopicPlan:
     partitions: int
     replicas: int
     min_isr: int
+    settings: tuple[tuple[str, str], ...] = ()
+    """Its other settings, with underscores for dots."""
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether its records have keys (`history.key_of`)."""
+        return "cleanup_policy" in dict(self.settings)
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether it survives the loss of a disk; transactions are about such topics."""
+        return self.min_isr > 1
 
 
 @value
@@ -109,6 +123,16 @@ class Plan:
     """The usual pause of a client between two requests, at most."""
     mishaps: Sequence[Mishap]
     is_extreme: bool
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether there are transactional clients, and a compacted topic."""
+        return has_transactions(self.seed)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there are members of groups."""
+        return not self.has_transactions
 
     @property
     def flushes_before_ack(self) -> bool:
@@ -136,34 +160,60 @@ def draw_plan(seed: int, brokers: int = 3) -> Plan:
         "odradek_log_flush_before_ack": _pick(chance, ("false", "true")),
         "offsets_topic_num_partitions": "1",
         "transaction_state_log_num_partitions": "1",
+        **(_draw_transactions(chance, brokers) if has_transactions(seed) else {}),
         # With it a stop would take longer, and the histories of the seeds that have been run would change.
         "controlled_shutdown_enable": "false",
-        "log_cleaner_enable": "false",
+        "log_cleaner_enable": "true" if has_transactions(seed) else "false",
         **group_settings(seed),
     }
     return Plan(
         seed,
         broker_ids,
         settings,
-        _draw_topics(chance, brokers),
+        _draw_topics(chance, brokers, with_compacted=has_transactions(seed)),
         session_timeout_ms=_pick(chance, (2_000, 6_000, 18_000)),
         latency_ms=latency_ms,
         pause_ms=PAUSES_MS[latency_ms],
-        mishaps=_draw_mishaps(chance, is_extreme=is_extreme),
+        mishaps=_draw_mishaps(
+            chance, ROLES_WITH_COORDINATOR if has_transactions(seed) else ROLES, is_extreme=is_extreme
+        ),
         is_extreme=is_extreme,
     )
 
 
-def _draw_topics(chance: Chance, brokers: int) -> tuple[TopicPlan, ...]:
+def has_transactions(seed: int) -> bool:
+    """Whether a seed's clients have transactions; the others have groups.
+
+    Half of the seeds for each: with both a trial would take too long.
+    """
+    return seed % 2 == 1
+
+
+def _draw_transactions(chance: Chance, brokers: int) -> Mapping[str, str]:
+    return {
+        "transaction_state_log_replication_factor": str(min(3, brokers)),
+        "transaction_state_log_min_isr": str(min(2, brokers)),
+        "transaction_abort_timed_out_transaction_cleanup_interval_ms": _pick(chance, ("500", "4000")),
+        "log_cleaner_backoff_ms": _pick(chance, ("700", "3000")),
+        "log_cleaner_min_cleanable_ratio": _pick(chance, ("0.01", "0.5")),
+        "log_cleaner_delete_retention_ms": _pick(chance, ("0", "5000", "86400000")),
+    }
+
+
+def _draw_topics(chance: Chance, brokers: int, *, with_compacted: bool) -> tuple[TopicPlan, ...]:
     replicas, min_isr = min(3, brokers), min(2, brokers)
-    return (
+    topics = (
         TopicPlan("orders", 1 + chance.below(3), replicas, min_isr),
         TopicPlan("prices", 1 + chance.below(2), replicas, min_isr),
         TopicPlan("notes", 2, 1, 1),
     )
+    if not with_compacted:
+        return topics
+    settings = (("cleanup_policy", "compact"), ("segment_ms", _pick(chance, ("1000", "4000"))))
+    return (*topics, TopicPlan("facts", 1, replicas, min_isr, settings))
 
 
-def _draw_mishaps(chance: Chance, *, is_extreme: bool) -> tuple[Mishap, ...]:
+def _draw_mishaps(chance: Chance, roles: Sequence[str], *, is_extreme: bool) -> tuple[Mishap, ...]:
     count = 6 + chance.below(14)
     kinds = [kind for kind, weight in WEIGHTS.items() for _ in range(weight)]
     if is_extreme:
@@ -177,7 +227,7 @@ def _draw_mishaps(chance: Chance, *, is_extreme: bool) -> tuple[Mishap, ...]:
             at_ms,
             chance.below(60),
             _pick(chance, kinds),
-            _pick(chance, ROLES),
+            _pick(chance, roles),
             _draw_duration(chance),
             chance.below(1_000_000),
         )

@@ -49,6 +49,8 @@ class Wait(Generic[T]):
 
 
 Script: TypeAlias = Generator[Wait[Any], Any, None]
+Asking: TypeAlias = Generator[Wait[Any], Any, T]
+"""A part of a script, with a result: `found = yield from ...`."""
 
 
 class Scripts:

@@ -10,8 +10,8 @@ requests while mishaps happen; then mishaps end, and the cluster has `plan.SETTL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
@@ -27,11 +27,8 @@ from odradek.testing.sim.trial.load import Load
 from odradek.testing.sim.trial.mishaps import Mishaps
 from odradek.testing.sim.trial.mistakes import Mistakes, sentence_of
 from odradek.testing.sim.trial.plan import LOAD_MS, SETTLING_MS, Mishap, Plan, TopicPlan, draw_plan
-from odradek.testing.sim.trial.scripts import Script
-from odradek.testing.sim.trial.workloads.consumer import Consumer
-from odradek.testing.sim.trial.workloads.idempotent_producer import IdempotentProducer
-from odradek.testing.sim.trial.workloads.plain_producer import PlainProducer
-from odradek.testing.sim.trial.workloads.topics import TopicChanges, creation
+from odradek.testing.sim.trial.workloads import clients_of
+from odradek.testing.sim.trial.workloads.topics import creation
 from odradek.testing.sim.world import World
 from odradek.wire.messages.create_topics import CreateTopicsResponse
 
@@ -43,19 +40,10 @@ MISTAKES_MAX: Final = 5
 REVIVE_EVERY_MS: Final = 250
 PATIENT_MS: Final = 1_000_000
 """How long a patient client waits for an answer: longer than any trial lasts."""
-HEEDING: Final = ("careful", "patient")
-"""The clients that heed leader epochs: a deposed leader rightly refuses sequences that it missed."""
 
 
 class _Violated(Exception):
     """Ends a trial that is to stop at its first violation."""
-
-
-class Workload(Protocol):
-    """What a client does."""
-
-    def run(self) -> Script:
-        """Its script."""
 
 
 @value
@@ -89,7 +77,7 @@ class Trial:
         self.plan = plan
         self.world = World(plan.seed, is_traced=is_traced)
         self.view = ClusterView(self.world)
-        self.load = Load(self.world, plan.broker_ids, SeededChance(plan.seed + 1), self.view)
+        self.load = Load(self.world, plan.broker_ids, SeededChance(plan.seed + 1), self.view, plan.topics)
         self.counts = Counts(self.view)
         self.mishaps = Mishaps(plan, self.load, self.view, self.counts)
         self.scene = Scene(
@@ -98,6 +86,7 @@ class Trial:
             self.mishaps.losses,
             plan,
             self.load.groups,
+            self.load.transactions,
         )
         self.checkers = [checker(self.scene) for checker in CHECKERS]
         self.steps = 0
@@ -140,14 +129,15 @@ class Trial:
             self.world.node(broker_id, **plan.broker_settings)
         controller = self.world.nodes[self.view.controller()]
         # A cluster makes it by itself, with the default min ISR; here nothing of it may be lost.
-        offsets = TopicPlan(OFFSETS_TOPIC, 1, plan.topics[0].replicas, plan.topics[0].min_isr)
-        for topic in (*plan.topics, offsets):
+        first, compacted = plan.topics[0], (("cleanup_policy", "compact"),)
+        offsets = TopicPlan(OFFSETS_TOPIC, 1, first.replicas, first.min_isr, compacted)
+        for topic in (*plan.topics, *((offsets,) if plan.has_groups else ())):
             request = creation(
                 topic.name,
                 topic.partitions,
                 topic.replicas,
                 min_insync_replicas=str(topic.min_isr),
-                **({"cleanup_policy": "compact"} if topic is offsets else {}),
+                **dict(topic.settings),
             )
             response: CreateTopicsResponse = controller.ask(request)
             assert response.topics[0].error_code == ErrorCode.NONE, response
@@ -182,22 +172,14 @@ class Trial:
     def _start_clients(self) -> None:
         load, pause_ms = self.load, self.plan.pause_ms
         load.begin_ms = load.now_ms
-        makes: tuple[tuple[str, Callable[[ClusterClient], Workload]], ...] = (
-            ("producer", lambda client: PlainProducer(load, client, pause_ms)),
-            ("careful", lambda client: IdempotentProducer(load, client, pause_ms)),
-            ("patient", lambda client: IdempotentProducer(load, client, pause_ms)),
-            ("reader", lambda client: Consumer(load, client, pause_ms, uses_sessions=False)),
-            ("follower", lambda client: Consumer(load, client, pause_ms, uses_sessions=True)),
-            ("admin", lambda client: TopicChanges(load, client, 20 * pause_ms)),
-        )
-        for name, make in makes:
-            timeout_ms = PATIENT_MS if name == "patient" else load.pick((1_000, 4_000))
-            client = ClusterClient(load, name, timeout_ms, heeds_epochs=name in HEEDING)
+        for kind in clients_of(self.plan):
+            timeout_ms = PATIENT_MS if kind.is_patient else load.pick((1_000, 4_000))
+            client = ClusterClient(load, kind.name, timeout_ms, heeds_epochs=kind.heeds_epochs)
             load.hosts.append(client.host)
-            script = make(client)
-            load.scripts.start(script.run())
-        for group_script in group_scripts(load):
-            load.scripts.start(group_script)
+            load.scripts.start(kind.make(load, client, pause_ms).run())
+        if self.plan.has_groups:
+            for group_script in group_scripts(load):
+                load.scripts.start(group_script)
 
     # --- time
 

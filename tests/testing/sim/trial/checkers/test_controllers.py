@@ -15,11 +15,11 @@ def test_a_clean_election_and_a_shrink() -> None:
     bench = ClusterBench()
     checker = OneControllerDecides(bench.scene)
     checker.on_store()
-    bench.write(isr=(1, 2), leader=1)
+    bench.write_state(isr=(1, 2), leader=1)
     checker.on_store()
-    bench.write(isr=(2,), leader=2, leader_epoch=1, elr=(1,))
+    bench.write_state(isr=(2,), leader=2, leader_epoch=1, elr=(1,))
     checker.on_store()
-    bench.write(isr=(1,), leader=1, leader_epoch=2)
+    bench.write_state(isr=(1,), leader=1, leader_epoch=2)
     checker.on_store()
     checker.look()
     assert words_of(checker) == []
@@ -29,9 +29,9 @@ def test_an_election_of_a_broker_out_of_sync() -> None:
     """R15e."""
     bench = ClusterBench()
     checker = OneControllerDecides(bench.scene)
-    bench.write(isr=(1, 2), leader=1)
+    bench.write_state(isr=(1, 2), leader=1)
     checker.on_store()
-    bench.write(isr=(3,), leader=3, leader_epoch=1)
+    bench.write_state(isr=(3,), leader=3, leader_epoch=1)
     checker.on_store()
     assert words_of(checker) == [
         "broker 3 was elected to lead t-0 in epoch 1, although the ISR was 1, 2 and the ELR none"
@@ -43,7 +43,7 @@ def test_a_controller_that_was_deposed() -> None:
     bench = ClusterBench()
     checker = OneControllerDecides(bench.scene)
     checker.on_store()
-    bench.write(isr=(2, 3), leader=2, leader_epoch=1, controller_epoch=0)
+    bench.write_state(isr=(2, 3), leader=2, leader_epoch=1, controller_epoch=0)
     checker.on_store()
     assert words_of(checker) == [
         "a controller of epoch 0 began epoch 1 of t-0, when the controller epoch was 1"
@@ -54,11 +54,11 @@ def test_a_leader_and_an_epoch_that_change_alone() -> None:
     """R5a."""
     bench = ClusterBench()
     checker = OneControllerDecides(bench.scene)
-    bench.write(isr=(1, 2), leader=1, leader_epoch=4)
+    bench.write_state(isr=(1, 2), leader=1, leader_epoch=4)
     checker.on_store()
-    bench.write(isr=(2, 3), leader=2, leader_epoch=4)
+    bench.write_state(isr=(2, 3), leader=2, leader_epoch=4)
     checker.on_store()
-    bench.write(isr=(2, 3), leader=1, leader_epoch=3)
+    bench.write_state(isr=(2, 3), leader=1, leader_epoch=3)
     checker.on_store()
     assert words_of(checker)[:3] == [
         "the leader of t-0 went from broker 1 to 2 within epoch 4",

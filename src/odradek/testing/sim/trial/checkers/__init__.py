@@ -6,12 +6,15 @@
 - `groups`: committed offsets are kept, partitions have one owner, groups get stable again.
 - `leaders`: one leader in each epoch; what is committed is in every in-sync replica.
 - `records`: nothing acknowledged is lost or comes twice; logs are equal; answers agree.
+- `transactions`: they are whole, end, and readers see exactly what is committed.
+- `compaction`: compacted topics keep the last record of each key.
 - `liveness`: the cluster gets into order when mishaps are over; every request is answered.
 """
 
 from typing import Final
 
 from odradek.testing.sim.trial.checkers.checker import Checker, Scene, Violation
+from odradek.testing.sim.trial.checkers.compaction import KeysKeepTheirLast
 from odradek.testing.sim.trial.checkers.controllers import OneControllerDecides, OrdersAreInOrder
 from odradek.testing.sim.trial.checkers.disks import DisksKeepTheirPromises
 from odradek.testing.sim.trial.checkers.groups import (
@@ -29,6 +32,11 @@ from odradek.testing.sim.trial.checkers.records import (
     NothingAcknowledgedIsLost,
     ReplicasAreEqual,
 )
+from odradek.testing.sim.trial.checkers.transactions import (
+    EveryTransactionEnds,
+    ReadCommittedIsExact,
+    TransactionsAreWhole,
+)
 
 CHECKERS: Final[tuple[type[Checker], ...]] = (
     OneLeaderPerEpoch,
@@ -45,6 +53,10 @@ CHECKERS: Final[tuple[type[Checker], ...]] = (
     EpochsRise,
     FencedMembersStayFenced,
     GroupsBecomeStable,
+    TransactionsAreWhole,
+    ReadCommittedIsExact,
+    EveryTransactionEnds,
+    KeysKeepTheirLast,
     ClusterIsInOrder,
     RequestsAreAnswered,
 )

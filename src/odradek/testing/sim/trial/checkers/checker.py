@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.values import value
+from odradek.replication import ReplicatedLog
 from odradek.testing.sim.trial.groups import Groups
 from odradek.testing.sim.trial.history import History, Place
 from odradek.testing.sim.trial.plan import Plan
+from odradek.testing.sim.trial.transactions import Transactions
 
 if TYPE_CHECKING:
     from odradek.testing.sim.trial.cluster_view import ClusterView
@@ -39,14 +41,17 @@ class Scene:
         losses: DiskLosses,
         plan: Plan,
         groups: Groups | None = None,
+        transactions: Transactions | None = None,
     ) -> None:
         self.view = view
         self.groups = Groups() if groups is None else groups
         self.history = history
+        self.transactions = Transactions() if transactions is None else transactions
         self.losses = losses
         self._topics = {topic.name: topic for topic in plan.topics}
         self._usual_min_isr = plan.topics[0].min_isr
         self._flushes_before_ack = plan.flushes_before_ack
+        self._compacts = plan.has_transactions
 
     @property
     def now_ms(self) -> int:
@@ -61,6 +66,15 @@ class Scene:
         """
         topic = self._topics.get(place.topic)
         return topic is None or topic.min_isr > 1 or not self.losses.has_lost
+
+    def is_compacted(self, log: ReplicatedLog) -> bool:
+        """Whether compaction removes records of a log; so replicas differ in what is left."""
+        return self._compacts and "compact" in log.config.cleanup_policy
+
+    def takes_transactions(self, place: Place) -> bool:
+        """Whether transactional producers write to this partition; nothing of it is ever lost."""
+        topic = self._topics.get(place.topic)
+        return topic is not None and topic.is_replicated
 
     def is_lasting(self, place: Place) -> bool:
         """Whether nobody deletes this partition's topic: it exists from the beginning to the end."""

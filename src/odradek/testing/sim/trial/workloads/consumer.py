@@ -1,6 +1,7 @@
 """A consumer without a group: reads partitions of one leader after another from the beginning, and notes all.
 
-It uses fetch sessions (KIP-227) or not, and either isolation level. What it reads must never change.
+It uses fetch sessions (KIP-227) or not, and either isolation level. What it reads must never change. With
+read_committed it leaves out what the answers call aborted, and notes what its application would see.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, Offset
+from odradek.client.fetched_batches import AbortedTransactions
+from odradek.records.control import is_abort_marker
 from odradek.testing.sim.trial.cluster_client import ClusterClient
-from odradek.testing.sim.trial.history import Place, ReadRecord, numbers_in
+from odradek.testing.sim.trial.history import Place, ReadRecord, batches_in
 from odradek.testing.sim.trial.load import Load
 from odradek.testing.sim.trial.scripts import Script
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -32,13 +35,21 @@ REFRESHED_AFTER: Final = frozenset(
 class Consumer:
     """Reads everything that it may, again and again from where it was."""
 
-    def __init__(self, load: Load, client: ClusterClient, pause_ms: int, *, uses_sessions: bool) -> None:
-        """`pause_ms` is the longest pause between two fetches."""
+    def __init__(
+        self,
+        load: Load,
+        client: ClusterClient,
+        pause_ms: int,
+        *,
+        uses_sessions: bool,
+        reads_committed: bool | None = None,
+    ) -> None:
+        """`pause_ms` is the longest pause between two fetches; chance decides what is None."""
         self._load = load
         self._client = client
         self._pause_ms = pause_ms
         self._uses_sessions = uses_sessions
-        self._isolation = load.pick((0, 1))
+        self._reads_committed = load.pick((False, True)) if reads_committed is None else reads_committed
         self._knows_epochs = bool(load.chance.below(2))
         self.positions: dict[Place, Offset] = {}
         """Where it reads next."""
@@ -93,7 +104,7 @@ class Consumer:
             max_wait_ms=load.pick((0, 100, 500)),
             min_bytes=load.pick((1, 1, 400)),
             max_bytes=load.pick((1_000, 1 << 20)),
-            isolation_level=self._isolation,
+            isolation_level=int(self._reads_committed),
             session_id=session_id,
             session_epoch=epoch,
             topics=list(topics.values()),
@@ -118,29 +129,41 @@ class Consumer:
         return moved
 
     def _note_records(self, place: Place, leader: BrokerId, answered: PartitionData) -> bool:
-        load = self._load
-        position = self.positions[place]
-        for offset, leader_epoch, number in numbers_in(answered.records or b""):
-            if offset < position:
-                continue  # the first batch may begin before the position
-            if offset >= answered.high_watermark:
+        """Note the records of an answer for one partition; returns whether the position has moved."""
+        load, begun_at = self._load, self.positions[place]
+        position = begun_at
+        bound = answered.last_stable_offset if self._reads_committed else answered.high_watermark
+        aborted = AbortedTransactions()  # each answer names all that reach into its records
+        aborted.learn(answered.aborted_transactions or ())
+        for batch in batches_in(answered.records or b""):
+            header = batch.header
+            if header.last_offset < position:
+                continue
+            if header.last_offset >= bound:
+                name = "last stable offset" if self._reads_committed else "high watermark"
                 load.history.contradict(
                     place,
-                    f"{load.now_ms:,} ms: broker {leader} let {self._client.name} read offset {offset} of"
-                    f" {place}, with the high watermark {answered.high_watermark} in the same answer",
+                    f"{load.now_ms:,} ms: broker {leader} let {self._client.name} read offset"
+                    f" {header.last_offset} of {place}, with the {name} {bound} in the same answer",
                 )
-            if offset != position:
+            if header.base_offset > position and not load.is_keyed(place):
                 load.history.contradict(
                     place,
-                    f"{load.now_ms:,} ms: broker {leader} answered offset {offset} of {place} after"
-                    f" {position - 1}: there is a gap",
+                    f"{load.now_ms:,} ms: broker {leader} answered offset {header.base_offset} of {place}"
+                    f" after {position - 1}: there is a gap",
                 )
-            record = ReadRecord(number, leader_epoch, self._client.name, leader, load.now_ms)
-            load.history.note_read(place, offset, record)
-            position = offset + 1
-        is_moved = position != self.positions[place]
+            is_hidden = aborted.hides(header, header.is_control and is_abort_marker(batch.data))
+            for offset, number in batch.numbers:
+                if offset >= position:
+                    record = ReadRecord(number, header.leader_epoch, self._client.name, leader, load.now_ms)
+                    load.history.note_read(place, offset, record)
+                    if self._reads_committed and not is_hidden:
+                        load.transactions.note_visible(self._client.name, place, offset, number)
+            position = header.next_offset
         self.positions[place] = position
-        return is_moved
+        if self._reads_committed:
+            load.transactions.note_read_to(self._client.name, place, position)
+        return position != begun_at
 
     def _out_of_range(self, place: Place, leader: BrokerId) -> None:
         load, position = self._load, self.positions[place]

@@ -55,7 +55,7 @@ class IdempotentProducer:
         load, client = self._load, self._client
         while not load.is_ending:
             yield from client.refresh()
-            places = client.places()
+            places = [place for place in client.places() if not load.is_keyed(place)]
             if places and (yield from self._begin()):
                 yield from self._produce_to(load.pick(places), load.between(10, 200))
 

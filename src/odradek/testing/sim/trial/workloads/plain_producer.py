@@ -7,7 +7,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.records.builder import BatchBuilder
 from odradek.testing.sim.trial.cluster_client import ClusterClient
-from odradek.testing.sim.trial.history import ACKS_ALL, Place, SentBatch
+from odradek.testing.sim.trial.history import ACKS_ALL, Place, SentBatch, key_of
 from odradek.testing.sim.trial.load import Load
 from odradek.testing.sim.trial.scripts import Script
 from odradek.wire.messages.produce import (
@@ -24,11 +24,12 @@ RECORDS_MAX: Final = 4
 class PlainProducer:
     """Its records come at most once, and acknowledged ones exactly once."""
 
-    def __init__(self, load: Load, client: ClusterClient, pause_ms: int) -> None:
-        """`pause_ms` is the longest pause between two requests."""
+    def __init__(self, load: Load, client: ClusterClient, pause_ms: int, *, keyed: bool = False) -> None:
+        """`pause_ms` is the longest pause between two requests; a `keyed` one writes to compacted topics."""
         self._load = load
         self._client = client
         self._pause_ms = pause_ms
+        self._keyed = keyed
 
     def run(self) -> Script:
         """Produces until the load ends."""
@@ -36,7 +37,7 @@ class PlainProducer:
         yield from client.refresh()
         while not load.is_ending:
             yield load.pause(self._pause_ms)
-            places = client.places()
+            places = [place for place in client.places() if load.is_keyed(place) == self._keyed]
             if not places:
                 yield from client.refresh()
                 continue
@@ -83,14 +84,24 @@ def produce_request(
 
 
 def encoded(
-    load: Load, batch: SentBatch, *, producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1
+    load: Load,
+    batch: SentBatch,
+    *,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    is_transactional: bool = False,
 ) -> bytes:
     """The batch as its producer sends it."""
     builder = BatchBuilder(
-        producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=base_sequence
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_transactional=is_transactional,
     )
+    is_keyed = load.is_keyed(batch.place)
     for number in batch.numbers:
-        builder.append(load.world.clock.wall_ms(), None, b"%d" % number)
+        builder.append(load.world.clock.wall_ms(), key_of(number) if is_keyed else None, b"%d" % number)
     return bytes(builder.build())
 
 
