@@ -9,7 +9,7 @@ import random
 import socket
 import struct
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import cramjam
 
@@ -18,7 +18,7 @@ from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec, compress
 from odradek.records.framing import append_record
 from odradek.records.header import HEADER_BYTES, read_header
-from odradek.wire.headers import RequestHeader
+from odradek.wire.headers import RequestHeader, encode_request_header
 from odradek.wire.messages.list_groups import ListGroupsRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -29,9 +29,13 @@ _CLIENT: Final = "fuzz"
 _XERIAL_HEADER: Final = b"\x82SNAPPY\x00" + b"\x00\x00\x00\x01" * 2
 _SKIPPABLE_FRAME: Final = b"\x50\x2a\x4d\x18" + bytes(4)
 _LZ4_EMPTY: Final = bytes(cramjam.lz4.compress(b""))
+# A frame without checksums, up to its first block; its end is a block of size 0.
+_LZ4_OPENING: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
+_LZ4_END: Final = bytes(4)
 _ZSTD_EMPTY: Final = bytes(cramjam.zstd.compress(b""))
-# Ten bits each: not the last block, fixed codes, end of block.
-_FIXED_DEFLATE_BLOCKS: Final = int(("010" + "0000000")[::1] * 8, 2).to_bytes(10, "little")
+# Eight blocks of ten bits, the first bit lowest: not the last block, fixed codes (01), end of block.
+_FIXED_DEFLATE_BLOCKS: Final = int(("010" + "0000000")[::-1] * 8, 2).to_bytes(10, "little")
+_STORED_DEFLATE_BLOCK: Final = b"\x00\x00\x00\xff\xff"
 _ANNOUNCED_BYTES: Final = 100_000_000
 
 
@@ -39,18 +43,36 @@ def _gzip_of(deflate_blocks: bytes) -> bytes:
     return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + deflate_blocks + b"\x01\x00\x00\xff\xff" + bytes(8)
 
 
-# A codec, its stream's first bytes, and the repeated piece, which holds nothing.
-_EMPTY_PIECES: Final[tuple[tuple[Codec, bytes, bytes], ...]] = (
-    (Codec.GZIP, b"", _gzip_of(b"")),
-    (Codec.SNAPPY, _XERIAL_HEADER, b"\x00\x00\x00\x01\x00"),
-    (Codec.SNAPPY, b"", _XERIAL_HEADER),
-    (Codec.SNAPPY, _XERIAL_HEADER, b"\x00\x00\x00\x03\x01\x00x"),
-    (Codec.LZ4, _LZ4_EMPTY[:7], b"\x01\x00\x00\x00\x00sums"),
-    (Codec.LZ4, b"", _LZ4_EMPTY),
-    (Codec.LZ4, b"", _SKIPPABLE_FRAME),
-    (Codec.ZSTD, b"", _ZSTD_EMPTY),
-    (Codec.ZSTD, b"", _SKIPPABLE_FRAME),
-    (Codec.ZSTD, b"\x28\xb5\x2f\xfd\x00\x58", bytes(3)),
+class Padding(NamedTuple):
+    """A stream of pieces that hold next to nothing; a decompressor without bounds reads all of it."""
+
+    codec: Codec
+    opening: bytes
+    piece: bytes
+    closing: bytes
+
+    def packed(self, size_bytes: int) -> bytes:
+        """As many pieces as fit in `size_bytes`, with the stream's beginning and end."""
+        return self.opening + self.piece * (size_bytes // len(self.piece)) + self.closing
+
+
+_GZIP_OPENING: Final = _gzip_of(b"")[:10]
+_GZIP_END: Final = _gzip_of(b"")[10:]
+DEFLATE_BLOCKS: Final = (
+    Padding(Codec.GZIP, _GZIP_OPENING, _FIXED_DEFLATE_BLOCKS, _GZIP_END),
+    Padding(Codec.GZIP, _GZIP_OPENING, _STORED_DEFLATE_BLOCK, _GZIP_END),
+)
+EMPTY_PIECES: Final = (
+    Padding(Codec.GZIP, b"", _gzip_of(b""), b""),
+    Padding(Codec.SNAPPY, _XERIAL_HEADER, b"\x00\x00\x00\x01\x00", b""),
+    Padding(Codec.SNAPPY, b"", _XERIAL_HEADER, b""),
+    Padding(Codec.SNAPPY, _XERIAL_HEADER, b"\x00\x00\x00\x03\x01\x00x", b""),
+    Padding(Codec.LZ4, _LZ4_OPENING, b"\x01\x00\x00\x00\x00", _LZ4_END),
+    Padding(Codec.LZ4, b"", _LZ4_EMPTY, b""),
+    Padding(Codec.LZ4, b"", _SKIPPABLE_FRAME, b""),
+    Padding(Codec.ZSTD, b"", _ZSTD_EMPTY, b""),
+    Padding(Codec.ZSTD, b"", _SKIPPABLE_FRAME, b""),
+    Padding(Codec.ZSTD, b"\x28\xb5\x2f\xfd\x00\x58", bytes(3), b"\x01\x00\x00"),
 )
 
 
@@ -70,13 +92,9 @@ def packed_batch(codec: Codec, packed: bytes, record_count: int) -> bytes:
 def compression_work(chance: random.Random) -> bytes:
     """A produce request whose batch decompresses to nothing, in as many pieces as fit."""
     size_bytes = chance.choice((1_000, 30_000, 200_000, 900_000))
-    if chance.random() < 0.3:
-        blocks = chance.choice((_FIXED_DEFLATE_BLOCKS, b"\x00\x00\x00\xff\xff"))
-        codec, packed = Codec.GZIP, _gzip_of(blocks * (size_bytes // len(blocks)))
-    else:
-        codec, opening, piece = chance.choice(_EMPTY_PIECES)
-        packed = opening + piece * (size_bytes // len(piece))
-    return _produce(packed_batch(codec, packed, chance.choice((1, 1_000, 5_000_000))), chance)
+    padding = chance.choice(DEFLATE_BLOCKS if chance.random() < 0.3 else EMPTY_PIECES)
+    packed = padding.packed(size_bytes)
+    return _produce(packed_batch(padding.codec, packed, chance.choice((1, 1_000, 5_000_000))), chance)
 
 
 def tiny_records(chance: random.Random) -> bytes:
@@ -121,11 +139,15 @@ def many_elements(chance: random.Random) -> bytes:
 
 
 def tagged_fields(chance: random.Random) -> bytes:
-    """A request with large numbers of unknown tagged fields."""
-    count = chance.choice((100, 9_000, 12_000, 60_000))
-    body = ListGroupsRequest().encode(4)
+    """A request with large numbers of unknown tagged fields, in its header or at its end."""
+    count = chance.choice((100, 1_900, 9_000, 12_000, 90_000))
     tags = _uvarint(count) + b"".join(_uvarint(100 + number) + b"\x00" for number in range(count))
-    return framed(RequestHeader(16, 4, 1, _CLIENT), body[:-1] + tags)
+    body = ListGroupsRequest().encode(4)[:-1]
+    header = RequestHeader(16, 4, 1, _CLIENT)
+    if chance.random() < 0.5:
+        return framed(header, body + tags)
+    content = encode_request_header(header)[:-1] + tags + body + b"\x00"
+    return struct.pack(">i", len(content)) + content
 
 
 def pipelined(chance: random.Random) -> bytes:

@@ -167,8 +167,8 @@ def gzip_of(deflate_blocks: bytes) -> bytes:
     return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + deflate_blocks + b"\x01\x00\x00\xff\xff" + bytes(8)
 
 
-# Ten bits each: not the last block, fixed codes, end of block. Eight of them are ten bytes.
-EMPTY_DEFLATE_BLOCKS = int(("010" + "0000000")[::1] * 8, 2).to_bytes(10, "little")
+# Eight blocks of ten bits, the first bit lowest: not the last block, fixed codes (01), end of block.
+EMPTY_DEFLATE_BLOCKS = int(("010" + "0000000")[::-1] * 8, 2).to_bytes(10, "little")
 XERIAL_HEADER = b"\x82SNAPPY\x00" + b"\x00\x00\x00\x01" * 2
 LZ4_EMPTY = bytes(cramjam.lz4.compress(b""))
 SKIPPABLE_FRAME = b"\x50\x2a\x4d\x18" + bytes(4)
@@ -176,6 +176,7 @@ ZSTD_EMPTY = bytes(cramjam.zstd.compress(b""))
 
 MADE_OF_NOTHING = {
     "empty deflate blocks": (Codec.GZIP, gzip_of(b"\x00\x00\x00\xff\xff" * 50_000)),
+    "empty deflate blocks with codes": (Codec.GZIP, gzip_of(EMPTY_DEFLATE_BLOCKS * 25_000)),
     "empty gzip members": (Codec.GZIP, gzip_of(b"") * 10_000),
     "empty xerial blocks": (Codec.SNAPPY, XERIAL_HEADER + b"\x00\x00\x00\x01\x00" * 50_000),
     "xerial headers": (Codec.SNAPPY, XERIAL_HEADER * 15_000),

@@ -82,6 +82,14 @@ def test_tagged_fields_end_inside_the_buffer() -> None:
     assert skip_tags(b"\x02\x00\x01a\x05\x00rest", 0, ElementBudget(2)) == 6
 
 
+def test_a_structure_has_no_more_tagged_fields_than_kafka_reads() -> None:
+    """10,000, with Kafka 4.4."""
+    fields = b"\x05\x00" * 10_001
+    assert skip_tags(b"\x90\x4e" + fields[2:], 0, ElementBudget(20_000)) == len(fields)
+    with pytest.raises(Undecodable):
+        skip_tags(b"\x91\x4e" + fields, 0, ElementBudget(20_000))
+
+
 def test_missing_bytes_raise_what_the_caller_expects() -> None:
     for read in (read_uvarint, read_string, read_nullable_string):
         with pytest.raises((struct.error, IndexError)):

@@ -36,6 +36,12 @@ def test_records_longer_than_the_request_are_named() -> None:
         ProduceRequest.decode(request.encode(9)[:-10], 9)
 
 
+def test_tagged_fields_beyond_their_number_are_named() -> None:
+    data = DescribeTopicPartitionsRequest().encode(0)[:-1] + b"\x91\x4e" + b"\x05\x00" * 10_001
+    with pytest.raises(MalformedRequest, match="more than 10000 tagged fields in one structure"):
+        DescribeTopicPartitionsRequest.decode(data, 0)
+
+
 def test_the_search_ends_after_many_elements() -> None:
     topics = [FetchTopic(topic="t") for _ in range(ELEMENTS_WALKED_MAX + 10)]
     with pytest.raises(MalformedRequest, match="somewhere behind the first 1000 elements"):

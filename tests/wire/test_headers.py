@@ -9,6 +9,8 @@ from kio.serial import entity_writer
 from kio.static.primitive import i16, i32
 
 from odradek.base.errors import MalformedRequest
+from odradek.wire.decoding import ELEMENTS_AT_ONCE_MAX
+from odradek.wire.encoding import write_uvarint
 from odradek.wire.headers import (
     RequestHeader,
     decode_request_header,
@@ -47,6 +49,19 @@ def test_every_request_header_cut_short_is_malformed() -> None:
 def test_unknown_tagged_fields_of_a_request_header_are_skipped() -> None:
     data = encode_request_header(RequestHeader(FETCH, 13, 7, "client"))[:-1] + b"\x01\x05\x02ab"
     assert decode_request_header(data + b"body")[1] == len(data)
+
+
+@pytest.mark.parametrize("count", [ELEMENTS_AT_ONCE_MAX, ELEMENTS_AT_ONCE_MAX + 1])
+def test_a_request_header_has_no_more_tagged_fields_than_are_read_at_once(count: int) -> None:
+    """It is decoded before the broker can do anything in steps."""
+    data = bytearray(encode_request_header(RequestHeader(FETCH, 13, 7, "client"))[:-1])
+    write_uvarint(data, count)
+    data += b"\x05\x00" * count
+    if count <= ELEMENTS_AT_ONCE_MAX:
+        assert decode_request_header(data)[1] == len(data)
+    else:
+        with pytest.raises(MalformedRequest, match="a request's header"):
+            decode_request_header(data)
 
 
 def test_a_client_id_that_is_not_utf8_is_no_reason_to_refuse_a_client() -> None:

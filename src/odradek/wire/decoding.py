@@ -26,6 +26,8 @@ ARRAY_ELEMENTS_MAX: Final = 100_000
 # is bounded by its size. The smallest that clients send, a partition's number, has four bytes.
 ELEMENTS_FREE: Final = 1_000
 ELEMENT_BYTES: Final = 4
+# How many tagged fields a header or one structure may hold, as in Kafka 4.4.
+TAGGED_FIELDS_MAX: Final = 10_000
 # How many are decoded at once, in a few milliseconds at most; more go in steps.
 ELEMENTS_AT_ONCE_MAX: Final = 2_000
 # An unsigned varint of 32 bits is at most this long.
@@ -350,10 +352,13 @@ def read_tagged_presence(buffer: Buffer, at: int) -> tuple[bool, int]:
 
 
 def read_tag_count(buffer: Buffer, at: int, budget: ElementBudget) -> tuple[int, int]:
-    """How many tagged fields follow; each counts as an element and has two bytes at least."""
+    """How many tagged fields follow; each counts as an element and has two bytes at least.
+
+    Raises Undecodable if they are more than TAGGED_FIELDS_MAX, than the bytes left hold, or than the budget.
+    """
     count, at = read_uvarint(buffer, at)
     if count:
-        if 2 * count > len(buffer) - at:
+        if count > TAGGED_FIELDS_MAX or 2 * count > len(buffer) - at:
             raise Undecodable
         budget.spend(count)
     return count, at

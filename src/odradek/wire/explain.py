@@ -11,7 +11,7 @@ from typing import Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
-from odradek.wire.decoding import STRING_BYTES_MAX, UVARINT_BYTES_MAX
+from odradek.wire.decoding import STRING_BYTES_MAX, TAGGED_FIELDS_MAX, UVARINT_BYTES_MAX
 from odradek.wire.schema import LENGTH_BYTES, SCALAR_BYTES_MIN, Field, MessageSchema, Struct, parse
 
 # How many array elements are looked at before the search is given up.
@@ -139,6 +139,8 @@ class _Walk:
         self.path.append(".tagged fields")
         count = self.uvarint()
         self.announce(count)
+        if count > TAGGED_FIELDS_MAX:
+            raise _Fault(f"more than {TAGGED_FIELDS_MAX} tagged fields in one structure")
         if 2 * count > len(self.buffer) - self.at:
             raise _Fault(f"{count} tagged fields announced, {len(self.buffer) - self.at} bytes left")
         for _ in range(count):

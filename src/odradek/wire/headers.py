@@ -19,7 +19,7 @@ from typing import Final
 from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
 from odradek.wire.apis import API_VERSIONS, APIS
-from odradek.wire.decoding import ARRAY_ELEMENTS_MAX, DECODING_ERRORS, ElementBudget, skip_tags
+from odradek.wire.decoding import DECODING_ERRORS, ELEMENTS_AT_ONCE_MAX, ElementBudget, skip_tags
 from odradek.wire.encoding import write_nullable_string
 
 _FIXED: Final = struct.Struct(">hhi")
@@ -111,4 +111,5 @@ def has_tags(api_key: int, version: int) -> bool:
 def _skip_header_tags(buffer: Buffer, position: int) -> int:
     if buffer[position] == 0:
         return position + 1
-    return skip_tags(buffer, position, ElementBudget(ARRAY_ELEMENTS_MAX))
+    # Headers are decoded at once, not in steps: real clients send no tagged fields in them.
+    return skip_tags(buffer, position, ElementBudget(ELEMENTS_AT_ONCE_MAX))
