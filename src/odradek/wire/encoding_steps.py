@@ -40,16 +40,18 @@ def encode_in_steps(message: Message, version: int, head: bytes = b"") -> Steps[
 class _Layout:
     """How one structure is written in one version."""
 
-    def __init__(self, write: WriteSome, arrays: Sequence[tuple[str, "_Layout"]]) -> None:
+    def __init__(self, write: WriteSome, arrays: Sequence[tuple[tuple[str, ...], str, "_Layout"]]) -> None:
         self.write = write
         self.arrays = arrays
-        """The names of the arrays of structures, in their order, and how their elements are written."""
+        """The arrays of structures, in their order: the names of the structures around each within this one,
+        its own name, and how its elements are written."""
 
     def weight(self, item: object) -> int:
         """How many elements a structure is worth; from ELEMENTS_PER_STEP on not counted to the end."""
         weight = 1
-        for name, layout in self.arrays:
-            values = getattr(item, name) or ()
+        for path, name, layout in self.arrays:
+            owner = _within(item, path) if path else item
+            values = () if owner is None else getattr(owner, name) or ()
             if not layout.arrays or weight + len(values) > ELEMENTS_PER_STEP:
                 weight += len(values)
                 continue
@@ -60,10 +62,20 @@ class _Layout:
         return weight
 
 
+def _within(item: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - any structure
+    """The structure there; None if it is absent."""
+    for name in path:
+        if item is not None:
+            item = getattr(item, name)
+    return item
+
+
 class _Hole:
     """Stands in an array's place while what is around it is written, and says where that is."""
 
-    def __init__(self, layout: _Layout, values: list[Any], out: bytearray) -> None:
+    def __init__(self, owner: object, name: str, layout: _Layout, values: list[Any], out: bytearray) -> None:
+        self.owner = owner
+        self.name = name
         self.layout = layout
         self.values = values
         self._out = out
@@ -91,17 +103,19 @@ def _write_wide(layout: _Layout, item: object, out: bytearray, payloads: Payload
 
 def _write_around(layout: _Layout, item: object, out: bytearray, payloads: Payloads) -> list[_Hole]:
     """Write a structure with holes for its arrays, in one step: the structure is whole again after it."""
-    holes = {
-        name: _Hole(inner, values, out) for name, inner in layout.arrays if (values := getattr(item, name))
-    }
+    holes = []
+    for path, name, inner in layout.arrays:
+        owner = _within(item, path)
+        if owner is not None and (values := getattr(owner, name)):
+            holes.append(_Hole(owner, name, inner, values, out))
     try:
-        for name, hole in holes.items():
-            setattr(item, name, hole)
+        for hole in holes:
+            setattr(hole.owner, hole.name, hole)
         layout.write(out, [item], payloads)
     finally:
-        for name, hole in holes.items():
-            setattr(item, name, hole.values)
-    return list(holes.values())
+        for hole in holes:
+            setattr(hole.owner, hole.name, hole.values)
+    return holes
 
 
 def _take_over(
@@ -149,18 +163,19 @@ def _layout(module: str, name: str, version: int) -> _Layout:
 
 def _arrays(
     module: str, struct: Struct, version: int, messages: list[MessageSchema]
-) -> list[tuple[str, _Layout]]:
+) -> list[tuple[tuple[str, ...], str, _Layout]]:
     """The arrays of structures; those in tagged fields are written with what is around them."""
-    return [
-        (
-            one.name,
-            _Layout(
-                _writer(module, one.struct, version, messages), _arrays(module, one.struct, version, messages)
-            ),
-        )
-        for one in struct.fields_in(version)
-        if one.is_array and one.struct is not None
-    ]
+    found: list[tuple[tuple[str, ...], str, _Layout]] = []
+    for one in struct.fields_in(version):
+        if one.struct is None:
+            continue
+        inner = _arrays(module, one.struct, version, messages)
+        if one.is_array:
+            layout = _Layout(_writer(module, one.struct, version, messages), inner)
+            found.append(((), one.name, layout))
+        else:
+            found += [((one.name, *path), name, layout) for path, name, layout in inner]
+    return found
 
 
 def _writer(module: str, struct: Struct, version: int, messages: list[MessageSchema]) -> WriteSome:

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
+from odradek.base.execution import Steps
 from odradek.wire.message import Message
 
 _VERSION: Final = struct.Struct(">h")
@@ -48,3 +49,8 @@ def decode_foreign(kind: type[M], data: Buffer) -> M:
 def encode_versioned(message: Message, version: int) -> bytes:
     """The message with its version before it."""
     return _VERSION.pack(version) + message.encode(version)
+
+
+def encode_versioned_in_steps(message: Message, version: int) -> Steps[bytes]:
+    """The same for a message that may have very many elements."""
+    return b"".join((yield from message.encode_in_steps(version, _VERSION.pack(version))))

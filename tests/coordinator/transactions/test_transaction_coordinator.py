@@ -30,6 +30,44 @@ def test_a_transaction_from_its_first_day_to_its_last(bench: TransactionBench) -
     assert [marker.committed for marker in bench.partitions.markers[T1]] == [True, False]
 
 
+def test_many_partitions_are_added_in_steps(bench: TransactionBench) -> None:
+    _, producer = bench.init().one
+    many = [TopicPartition(f"t{number}", 0) for number in range(500)]
+    adding, answers = bench.add_many(producer, *many)
+    assert not bench.record().partitions
+    assert len(list(adding)) > 500 // 200
+    assert answers.error is E.NONE
+    assert bench.record().partitions == frozenset(many)
+    assert bench.record().state is TransactionState.ONGOING
+
+
+@pytest.mark.parametrize("changes", [1, 2, 10])
+def test_what_changes_while_many_partitions_are_added_counts(bench: TransactionBench, changes: int) -> None:
+    _, producer = bench.init().one
+    many = [TopicPartition(f"t{number}", 0) for number in range(500)]
+    adding, answers = bench.add_many(producer, *many)
+    for number, _ in enumerate(adding):
+        if number % 5 == 4 and changes:
+            changes -= 1
+            assert bench.add(producer, TopicPartition("u", changes)).error is E.NONE
+    assert answers.error is E.NONE
+    assert bench.record().partitions > frozenset(many)
+    assert TopicPartition("u", changes) in bench.record().partitions
+
+
+def test_many_partitions_are_not_added_to_a_transaction_that_ends_meanwhile(bench: TransactionBench) -> None:
+    """They begin the next one."""
+    _, producer = bench.init().one
+    assert bench.add(producer, T0).error is E.NONE
+    many = [TopicPartition(f"t{number}", 1) for number in range(500)]
+    adding, answers = bench.add_many(producer, *many)
+    next(adding)
+    assert bench.end(producer, committed=True).error is E.NONE
+    assert list(adding)
+    assert answers.error is E.NONE
+    assert bench.record().partitions == frozenset(many)
+
+
 def test_v2_answers_each_end_with_the_next_producer(bench: TransactionBench) -> None:
     """KIP-890"""
     _, producer = bench.init().one

@@ -206,6 +206,18 @@ class TransactionBench:
         deliver(error, answers.take_error)
         return answers
 
+    def add_many(self, producer: Producer, *partitions: TopicPartition) -> tuple[Iterator[None], Answers]:
+        """The steps that add very many, and where the answer arrives."""
+        answers = Answers()
+
+        def add() -> Iterator[None]:
+            error = yield from self.coordinator.add_many_partitions(
+                ID, producer, partitions, TransactionVersion.CLASSIC, answers.take_error
+            )
+            deliver(error, answers.take_error)
+
+        return add(), answers
+
     def end(
         self,
         producer: Producer,

@@ -73,8 +73,7 @@ FEW: Final = 220
 MANY: Final = 420
 CALLS_PER_ITEM_USUAL_MAX: Final = 0.6
 CALLS_PER_RECORDED_MAX: Final = {
-    "add_partitions_to_txn": 17,
-    "consumer_group_heartbeat with unknown topics": 2,
+    "consumer_group_heartbeat with unknown topics": 2.2,
 }
 """The same for each topic of a record of the log: that is encoded in one step."""
 CALLS_PER_STORED_MAX: Final = 1
@@ -89,10 +88,10 @@ LONGEST_CALLS_USUAL_MAX: Final = 12_000
 """What a step may take at all: about two milliseconds."""
 CALLS_PER_ITEM_MAX: Final = {
     "list_offsets": 2.1,
-    "add_partitions_to_txn": 2,
     "end_txn": 7,
     "write_txn_markers": 2,
     "txn_offset_commit": 7,
+    "consumer_group_heartbeat": 7,
     "offset_delete": 2.1,
     "describe_log_dirs": 300,
 }

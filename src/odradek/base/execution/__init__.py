@@ -24,6 +24,7 @@ from odradek.base.execution.steps import (
     counted,
     exhaust,
     listed,
+    ordered,
     stepwise,
     stepwise_in,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "exhaust",
     "freed",
     "listed",
+    "ordered",
     "stepwise",
     "stepwise_in",
 ]

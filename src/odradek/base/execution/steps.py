@@ -13,6 +13,7 @@ runs all of them.
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable
+from heapq import merge
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -97,6 +98,22 @@ def listed(items: Iterable[T], per_step: int = LISTED_PER_STEP) -> Steps[list[T]
         if len(few) == per_step:
             yield
     return made
+
+
+def ordered(
+    items: Iterable[T], key: Callable[[T], Any] | None = None, per_step: int = LISTED_PER_STEP
+) -> Steps[list[T]]:
+    """`sorted(items, key=key)` where there may be very many: runs of them are sorted, then merged."""
+    runs: list[list[T]] = []
+    remaining = iter(items)
+    while some := list(islice(remaining, per_step)):
+        some.sort(key=key)  # type: ignore[arg-type,type-var,unused-ignore]
+        runs.append(some)
+        if len(some) == per_step:
+            yield
+    if len(runs) <= 1:
+        return runs[0] if runs else []
+    return (yield from listed(merge(*runs, key=key), max(1, per_step // 4)))  # type: ignore[arg-type]
 
 
 def counted(keys: Iterable[T], per_step: int = COUNTED_PER_STEP) -> Steps[Counter[T]]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, repeat
 from typing import Final
 
-from odradek.base.execution import Pace, Steps
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, ordered
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment, Subscriber, by_number, in_order
 
@@ -56,27 +56,58 @@ class Placing:
 
     __slots__ = ("_counts", "_first", "_number", "_topics", "free", "holders", "topic_of")
 
-    def __init__(self, subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int]) -> None:
-        subscriptions = {one.topics for one in subscribers}
-        wanted = frozenset[TopicId]().union(*subscriptions)
-        self._topics = sorted(
-            (topic for topic in wanted if partition_counts.get(topic, 0) > 0), key=by_number
-        )
-        self._number = {topic: number for number, topic in enumerate(self._topics)}
-        self._counts = [partition_counts[topic] for topic in self._topics]
-        self._first = list(accumulate(self._counts, initial=0))
+    def __init__(
+        self,
+        subscribers: Sequence[Subscriber],
+        number: Mapping[TopicId, int],
+        counts: list[int],
+        numbered: Mapping[frozenset[TopicId], frozenset[int]],
+    ) -> None:
+        """`number` has the topics that there are, in order; `numbered` the subscriptions by these numbers."""
+        self._topics = list(number)
+        self._number = number
+        self._counts = counts
+        self._first = list(accumulate(counts, initial=0))
         # The topic's number of each partition.
-        self.topic_of = list(chain.from_iterable(map(repeat, range(len(self._topics)), self._counts)))
-        # Subscriptions are few and shared by many: each is numbered once.
-        numbered = {
-            topics: frozenset(self._number[topic] for topic in topics if topic in self._number)
-            for topics in subscriptions
-        }
+        self.topic_of = list(chain.from_iterable(map(repeat, range(len(self._topics)), counts)))
         self.holders = [
             Holder(place, one, numbered[one.topics]) for place, one in enumerate(in_order(subscribers))
         ]
         self.free: list[int] = []
         """The partitions that no member keeps, rising; known after `keep`."""
+
+    @classmethod
+    def of(
+        cls, subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int]
+    ) -> Steps["Placing"]:
+        """Number the topics that members may get, in steps."""
+        # Subscriptions are few and shared by many: each is numbered once.
+        subscriptions = list(dict.fromkeys(one.topics for one in subscribers))
+        there: list[TopicId] = []
+        pace = Pace(COUNTED_PER_STEP)
+        for topic in frozenset[TopicId]().union(*subscriptions):
+            if partition_counts.get(topic, 0) > 0:
+                there.append(topic)
+            if pace.is_over():
+                yield
+        topics = yield from ordered(there, by_number)
+        number: dict[TopicId, int] = {}
+        counts: list[int] = []
+        for topic in topics:
+            number[topic] = len(counts)
+            counts.append(partition_counts[topic])
+            if pace.is_over():
+                yield
+        numbered: dict[frozenset[TopicId], frozenset[int]] = {}
+        for subscription in subscriptions:
+            numbers: list[int] = []
+            for topic in subscription:
+                if topic in number:
+                    numbers.append(number[topic])
+                if pace.is_over():
+                    yield
+            numbered[subscription] = frozenset(numbers)
+        return cls(subscribers, number, counts, numbered)
 
     def keep(self, pace: Pace) -> Steps[None]:
         """Let the members keep what they may of their targets."""

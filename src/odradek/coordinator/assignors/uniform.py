@@ -24,7 +24,7 @@ def assign(
     subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int], pace: Pace
 ) -> Steps[dict[str, Assignment]]:
     """Returns all assignments (KIP-848); with equal subscriptions their sizes differ by one at most."""
-    placing = Placing(subscribers, partition_counts)
+    placing = yield from Placing.of(subscribers, partition_counts)
     if pace.is_over(placing.topic_count):
         yield
     yield from placing.keep(pace)

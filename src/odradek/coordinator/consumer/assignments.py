@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from odradek.base.execution import COUNTED_PER_STEP, Steps, ordered, stepwise
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment, by_number
 
@@ -55,6 +56,12 @@ def in_order(assignment: Assignment) -> Iterable[tuple[TopicId, list[int]]]:
     """Topics by id, partitions by number: the same bytes for the same assignment."""
     for topic in sorted(assignment, key=by_number):
         yield topic, sorted(assignment[topic])
+
+
+def in_order_in_steps(assignment: Assignment) -> Steps[list[tuple[TopicId, list[int]]]]:
+    """`in_order` where there may be very many topics."""
+    topics = yield from ordered(assignment, by_number)
+    return (yield from stepwise(topics, lambda topic: (topic, sorted(assignment[topic])), COUNTED_PER_STEP))
 
 
 def _filled(assignment: Mapping[TopicId, frozenset[int]]) -> Assignment:

@@ -10,6 +10,7 @@ from the members' shares, so the two never disagree.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 from odradek.base.ids import TopicId
@@ -101,6 +102,14 @@ class ConsumerMembership:
         for resolved in self.expressions.values():
             names.update(resolved.topics)
         return frozenset(names)
+
+    def topics_read(self) -> Iterator[str]:
+        """The same in an order of no meaning, some of them several times."""
+        yield from chain.from_iterable(
+            dict.fromkeys(member.metadata.topics for member in self.members.values())
+        )
+        for resolved in self.expressions.values():
+            yield from resolved.topics
 
     def topics_of(self, metadata: MemberMetadata) -> frozenset[str]:
         """The names of the topics that a member reads."""

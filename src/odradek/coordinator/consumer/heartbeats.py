@@ -11,11 +11,11 @@ the group has changed, a heartbeat writes nothing.
 
 from typing import Final
 
-from odradek.base.execution import Steps
+from odradek.base.execution import COUNTED_PER_STEP, Steps, ordered, stepwise
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.classic.terms import Caller
 from odradek.coordinator.consumer.answers import RespondToHeartbeat, heartbeat_answer
-from odradek.coordinator.consumer.assignments import assignment_of, in_order
+from odradek.coordinator.consumer.assignments import assignment_of, in_order_in_steps
 from odradek.coordinator.consumer.changes import MemberChanged, ShareChanged
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import AwaitRevocation, ConsumerEffects, StartSession
@@ -56,7 +56,7 @@ def heartbeat(
         yield
     check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
     member = _member(draft, surroundings, request, owned)
-    metadata = _told(request, member.metadata, caller)
+    metadata = yield from _told(request, member.metadata, caller)
     effects = yield from advance(draft, surroundings, member, metadata, owned)
     after = draft.group.members[member.member_id].share
     is_joining = request.member_epoch == JOINING_EPOCH
@@ -64,11 +64,12 @@ def heartbeat(
     wants_all = is_joining or _is_full(request) or after.assigned != member.share.assigned
     if wants_all and draft.pace.is_over(len(after.assigned)):
         yield
+    assignment = (yield from _assignment(after.assigned)) if wants_all else None
     response = ConsumerGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=after.epoch,
         heartbeat_interval_ms=config.consumer_heartbeat_interval_ms,
-        assignment=_assignment(after.assigned) if wants_all else None,
+        assignment=assignment,
     )
     return [
         StartSession(member.member_id, config.consumer_session_timeout_ms),
@@ -137,16 +138,19 @@ def _member(
     return group.members.get(member_id) or Member(member_id, MemberMetadata())
 
 
-def _told(request: ConsumerGroupHeartbeatRequest, before: MemberMetadata, caller: Caller) -> MemberMetadata:
+def _told(
+    request: ConsumerGroupHeartbeatRequest, before: MemberMetadata, caller: Caller
+) -> Steps[MemberMetadata]:
     """The member's metadata after this request."""
     names, expression = request.subscribed_topic_names, request.subscribed_topic_regex
+    topics = before.topics if names is None else tuple(dict.fromkeys((yield from ordered(names))))
     timeout_ms = request.rebalance_timeout_ms
     return MemberMetadata(
         before.instance_id if request.instance_id is None else request.instance_id,
         before.rack_id if request.rack_id is None else request.rack_id,
         caller.client_id,
         caller.client_host,
-        before.topics if names is None else tuple(sorted(set(names))),
+        topics,
         before.expression if expression is None else expression,
         before.rebalance_timeout_ms if timeout_ms == _UNCHANGED else timeout_ms,
         before.assignor if request.server_assignor is None else request.server_assignor,
@@ -170,5 +174,6 @@ def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
     )
 
 
-def _assignment(assigned: Assignment) -> ToldAssignment:
-    return ToldAssignment([TopicPartitions(topic, parts) for topic, parts in in_order(assigned)])
+def _assignment(assigned: Assignment) -> Steps[ToldAssignment]:
+    topics = yield from in_order_in_steps(assigned)
+    return ToldAssignment((yield from stepwise(topics, lambda one: TopicPartitions(*one), COUNTED_PER_STEP)))

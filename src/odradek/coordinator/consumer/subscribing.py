@@ -8,9 +8,10 @@ A change of either raises the group's epoch, and so requires another target assi
 """
 
 import hashlib
+from itertools import groupby
 
 from odradek.base.errors import ApiError
-from odradek.base.execution import Steps
+from odradek.base.execution import Steps, ordered
 from odradek.coordinator.consumer.changes import EpochChanged, ExpressionChanged, ResolvedExpression
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.surroundings import GroupSurroundings
@@ -26,7 +27,7 @@ def topics_hash(draft: Draft, topics: Topics) -> Steps[int]:
     """
     digest = hashlib.blake2b(digest_size=HASH_BYTES)
     found = False
-    for name in sorted(draft.group.subscribed_topics()):
+    for name, _ in groupby((yield from ordered(draft.group.topics_read()))):
         topic = topics.by_name(name)
         if topic is not None:
             found = True

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from odradek.base.execution import Steps
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import ASSIGNORS
 from odradek.coordinator.assignors.model import Subscriber
@@ -44,7 +44,7 @@ def _subscribers(draft: Draft, topics: Topics) -> Steps[tuple[list[Subscriber], 
     group = draft.group
     counts: dict[TopicId, int] = {}
     ids: dict[str, TopicId] = {}
-    for name in group.subscribed_topics():
+    for name in group.topics_read():
         topic = topics.by_name(name)
         if topic is not None:
             ids[name] = topic.topic_id
@@ -58,8 +58,15 @@ def _subscribers(draft: Draft, topics: Topics) -> Steps[tuple[list[Subscriber], 
         metadata = member.metadata
         key = metadata.topics, metadata.expression
         if key not in known:
-            known[key] = frozenset([ids[name] for name in group.topics_of(metadata) if name in ids])
-            if draft.pace.is_over(len(known[key])):
+            found: set[TopicId] = set()
+            pace = Pace(COUNTED_PER_STEP)
+            for name in group.topics_of(metadata):
+                if name in ids:
+                    found.add(ids[name])
+                if pace.is_over():
+                    yield
+            known[key] = frozenset(found)
+            if draft.pace.is_over(len(found)):
                 yield
         subscribers.append(
             Subscriber(member_id, metadata.instance_id, known[key], group.target_of(member_id))

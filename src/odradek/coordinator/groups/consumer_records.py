@@ -14,12 +14,13 @@ with tags that this version does not know are passed over; a value of a version 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from odradek.base.errors import MalformedRequest
+from odradek.base.execution import COUNTED_PER_STEP, Steps, stepwise
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment
-from odradek.coordinator.consumer.assignments import assignment_of, in_order
+from odradek.coordinator.consumer.assignments import assignment_of, in_order, in_order_in_steps
 from odradek.coordinator.consumer.changes import (
     EpochChanged,
     ExpressionChanged,
@@ -54,7 +55,14 @@ from odradek.wire.messages.consumer_group_records import (
     ConsumerGroupTargetAssignmentMetadataValue,
     TopicPartitions,
 )
-from odradek.wire.versioned import decode_versioned, encode_versioned, version_of
+from odradek.wire.versioned import (
+    decode_versioned,
+    encode_versioned,
+    encode_versioned_in_steps,
+    version_of,
+)
+
+R = TypeVar("R")
 
 VALUE_VERSION: Final = 0
 
@@ -74,7 +82,7 @@ def record_of(group_id: str, change: GroupChange) -> KeyValue:
             value = None if epoch is None else _epoch(epoch, topics_hash)
         case MemberChanged(member_id, metadata):
             key = ConsumerGroupMemberMetadataKey(group_id, member_id)
-            value = None if metadata is None else _metadata(metadata)
+            value = None if metadata is None else _encode(_metadata(metadata))
         case TargetEpochChanged(epoch):
             key = ConsumerGroupTargetAssignmentMetadataKey(group_id)
             value = None if epoch is None else _target_epoch(epoch)
@@ -88,6 +96,31 @@ def record_of(group_id: str, change: GroupChange) -> KeyValue:
             key = ConsumerGroupRegularExpressionKey(group_id, expression)
             value = None if resolved is None else _resolved(resolved)
     return encode_versioned(key, key.VERSIONS.highest), value
+
+
+def record_of_in_steps(group_id: str, change: GroupChange) -> Steps[KeyValue]:
+    """`record_of` for a change that may name very many topics."""
+    match change:
+        case MemberChanged(member_id, MemberMetadata() as metadata) if metadata.classic is None:
+            key: Message = ConsumerGroupMemberMetadataKey(group_id, member_id)
+            value: Message = _metadata(metadata)
+        case TargetChanged(member_id, assignment) if assignment:
+            key = ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)
+            value = ConsumerGroupTargetAssignmentMemberValue(
+                topic_partitions=(yield from _listed_in_steps(assignment, TopicPartitions))
+            )
+        case ShareChanged(member_id, share) if share is not None:
+            key = ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)
+            row = _row_of(share)
+            value = _share_with(
+                share,
+                (yield from _listed_in_steps(share.assigned, row)),
+                (yield from _listed_in_steps(share.revoking, row)),
+            )
+        case _:
+            return record_of(group_id, change)
+    encoded = yield from encode_versioned_in_steps(value, VALUE_VERSION)
+    return encode_versioned(key, key.VERSIONS.highest), encoded
 
 
 def read_record(key: bytes, value: bytes | None) -> ConsumerRecord:
@@ -105,14 +138,14 @@ def _epoch(epoch: int, topics_hash: int) -> bytes:
     return _encode(ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=topics_hash))
 
 
-def _metadata(metadata: MemberMetadata) -> bytes:
+def _metadata(metadata: MemberMetadata) -> Message:
     classic = None
     if metadata.classic is not None:
         classic = ClassicMemberMetadata(
             session_timeout_ms=metadata.classic.session_timeout_ms,
             supported_protocols=[ClassicProtocol(name, told) for name, told in metadata.classic.protocols],
         )
-    value = ConsumerGroupMemberMetadataValue(
+    return ConsumerGroupMemberMetadataValue(
         instance_id=metadata.instance_id,
         rack_id=metadata.rack_id,
         client_id=metadata.client_id,
@@ -123,7 +156,6 @@ def _metadata(metadata: MemberMetadata) -> bytes:
         server_assignor=metadata.assignor,
         classic_member_metadata=classic,
     )
-    return _encode(value)
 
 
 def _target_epoch(epoch: int) -> bytes:
@@ -135,14 +167,21 @@ def _target(assignment: Assignment) -> bytes:
 
 
 def _share(share: Share) -> bytes:
-    value = ConsumerGroupCurrentMemberAssignmentValue(
+    return _encode(
+        _share_with(share, _listed_share(share.assigned, share), _listed_share(share.revoking, share))
+    )
+
+
+def _share_with(
+    share: Share, assigned: list[AssignedTopicPartitions], revoking: list[AssignedTopicPartitions]
+) -> Message:
+    return ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=share.epoch,
         previous_member_epoch=share.previous_epoch,
         state=share.state,
-        assigned_partitions=_listed_share(share.assigned, share),
-        partitions_pending_revocation=_listed_share(share.revoking, share),
+        assigned_partitions=assigned,
+        partitions_pending_revocation=revoking,
     )
-    return _encode(value)
 
 
 def _resolved(resolved: ResolvedExpression) -> bytes:
@@ -161,6 +200,11 @@ def _listed(assignment: Assignment) -> list[TopicPartitions]:
 
 
 def _listed_share(assignment: Assignment, share: Share) -> list[AssignedTopicPartitions]:
+    row = _row_of(share)
+    return [row(topic, partitions) for topic, partitions in in_order(assignment)]
+
+
+def _row_of(share: Share) -> Callable[[TopicId, list[int]], AssignedTopicPartitions]:
     """Partitions that the member has not had since an earlier epoch stand without one, as before 4.3.
 
     Where one of a topic has been the member's for longer, all of that topic have their epochs (KIP-1251).
@@ -171,12 +215,20 @@ def _listed_share(assignment: Assignment, share: Share) -> list[AssignedTopicPar
         for topic, numbers in parts.items()
         for number in numbers
     }
-    listed = []
-    for topic, partitions in in_order(assignment):
+
+    def row(topic: TopicId, partitions: list[int]) -> AssignedTopicPartitions:
+        if not epochs:
+            return AssignedTopicPartitions(topic, partitions)
         told = [epochs.get((topic, number), share.epoch) for number in partitions]
         is_needed = any(since != share.epoch for since in told)
-        listed.append(AssignedTopicPartitions(topic, partitions, told if is_needed else []))
-    return listed
+        return AssignedTopicPartitions(topic, partitions, told if is_needed else [])
+
+    return row
+
+
+def _listed_in_steps(assignment: Assignment, row: Callable[[TopicId, list[int]], R]) -> Steps[list[R]]:
+    topics = yield from in_order_in_steps(assignment)
+    return (yield from stepwise(topics, lambda one: row(*one), COUNTED_PER_STEP))
 
 
 # --- reading

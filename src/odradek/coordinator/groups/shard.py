@@ -14,7 +14,7 @@ from typing import Never, TypeAlias
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Defer, Steps
+from odradek.base.execution import COUNTED_PER_STEP, Defer, Steps
 from odradek.base.ids import NO_OFFSET, LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic import ClassicMembership, ClassicProtocol
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
@@ -25,7 +25,7 @@ from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import BecomeClassic
 from odradek.coordinator.consumer.surroundings import GroupSurroundings
-from odradek.coordinator.groups.consumer_records import record_of
+from odradek.coordinator.groups.consumer_records import record_of, record_of_in_steps
 from odradek.coordinator.groups.gathering import GatheredWrite, GatheredWrites
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import (
@@ -215,8 +215,13 @@ class Shard:
     def encode(self, draft: Draft) -> Steps[None]:
         """See `ChangeLog.encode`."""
         for change in draft.changes:
-            draft.encoded.append(record_of(draft.group.group_id, change))
-            if draft.pace.is_over(topics_in(change)):
+            topics = topics_in(change)
+            if topics > COUNTED_PER_STEP:
+                record = yield from record_of_in_steps(draft.group.group_id, change)
+            else:
+                record = record_of(draft.group.group_id, change)
+            draft.encoded.append(record)
+            if draft.pace.is_over(topics):
                 yield
 
     def write_draft(self, draft: Draft) -> ErrorCode:

@@ -8,12 +8,23 @@ from typing import Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
+from odradek.base.execution import COUNTED_PER_STEP, Steps, freed, stepwise
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions.state import TransactionState
-from odradek.coordinator.transactions.transaction import TransactionRecord, TransactionVersion, by_topic
+from odradek.coordinator.transactions.transaction import (
+    TransactionRecord,
+    TransactionVersion,
+    by_topic,
+    by_topic_in_steps,
+)
 from odradek.records.builder import BatchBuilder
 from odradek.wire.messages.transaction_state import PartitionsSchema, TransactionLogKey, TransactionLogValue
-from odradek.wire.versioned import decode_versioned, encode_versioned, version_of
+from odradek.wire.versioned import (
+    decode_versioned,
+    encode_versioned,
+    encode_versioned_in_steps,
+    version_of,
+)
 
 KEY_VERSION: Final = 0
 VALUE_VERSION: Final = 1
@@ -23,12 +34,23 @@ _STORED_STATES: Final = frozenset(range(TransactionState.COMPLETE_ABORT + 1))
 
 def build_batch(transactional_id: str, record: TransactionRecord | None, now_ms: int) -> bytearray:
     """The batch of one record that stores `record`, or of a tombstone."""
+    return _batch_of(transactional_id, None if record is None else encode_value(record), now_ms)
+
+
+def build_batch_in_steps(transactional_id: str, record: TransactionRecord, now_ms: int) -> Steps[bytearray]:
+    """The same for a record that may have very many partitions."""
+    topics = yield from by_topic_in_steps(record.partitions)
+    rows = yield from stepwise(topics.items(), lambda one: PartitionsSchema(*one), COUNTED_PER_STEP)
+    value = yield from encode_versioned_in_steps(_value(record, rows), VALUE_VERSION)
+    spent: list[object] = [rows, topics]
+    del rows, topics
+    yield from freed(spent)
+    return _batch_of(transactional_id, value, now_ms)
+
+
+def _batch_of(transactional_id: str, value: bytes | None, now_ms: int) -> bytearray:
     builder = BatchBuilder()
-    builder.append(
-        now_ms,
-        encode_versioned(TransactionLogKey(transactional_id), KEY_VERSION),
-        None if record is None else encode_value(record),
-    )
+    builder.append(now_ms, encode_versioned(TransactionLogKey(transactional_id), KEY_VERSION), value)
     return builder.build()
 
 
@@ -43,24 +65,22 @@ def decode_key(key: Buffer | None) -> str | None:
 
 def encode_value(record: TransactionRecord) -> bytes:
     """The record's bytes."""
-    return encode_versioned(
-        TransactionLogValue(
-            producer_id=record.producer_id,
-            previous_producer_id=record.previous_producer_id,
-            next_producer_id=record.next_producer_id,
-            producer_epoch=record.producer_epoch,
-            transaction_timeout_ms=record.timeout_ms,
-            transaction_status=record.state,
-            transaction_partitions=(
-                None
-                if record.state is TransactionState.EMPTY
-                else [PartitionsSchema(*one) for one in by_topic(record.partitions).items()]
-            ),
-            transaction_last_update_timestamp_ms=record.updated_ms,
-            transaction_start_timestamp_ms=record.started_ms,
-            client_transaction_version=record.version,
-        ),
-        VALUE_VERSION,
+    rows = [PartitionsSchema(*one) for one in by_topic(record.partitions).items()]
+    return encode_versioned(_value(record, rows), VALUE_VERSION)
+
+
+def _value(record: TransactionRecord, partitions: list[PartitionsSchema]) -> TransactionLogValue:
+    return TransactionLogValue(
+        producer_id=record.producer_id,
+        previous_producer_id=record.previous_producer_id,
+        next_producer_id=record.next_producer_id,
+        producer_epoch=record.producer_epoch,
+        transaction_timeout_ms=record.timeout_ms,
+        transaction_status=record.state,
+        transaction_partitions=None if record.state is TransactionState.EMPTY else partitions,
+        transaction_last_update_timestamp_ms=record.updated_ms,
+        transaction_start_timestamp_ms=record.started_ms,
+        client_transaction_version=record.version,
     )
 
 

@@ -75,9 +75,15 @@ class StatePartition:
         """False for ever once the leadership has ended."""
         return self.log.is_open
 
-    def store(self, transactional_id: str, record: TransactionRecord | None) -> ErrorCode:
-        """Append a record, which is current then; None forgets the id. The log's error: nothing happened."""
-        batch = build_batch(transactional_id, record, self._clock.wall_ms())
+    def store(
+        self, transactional_id: str, record: TransactionRecord | None, batch: bytearray | None = None
+    ) -> ErrorCode:
+        """Append a record, which is current then; None forgets the id. The log's error: nothing happened.
+
+        `batch` has the record where that was made before.
+        """
+        if batch is None:
+            batch = build_batch(transactional_id, record, self._clock.wall_ms())
         error = self.log.append(batch).error
         if error is ErrorCode.NONE:
             self.apply(transactional_id, record)

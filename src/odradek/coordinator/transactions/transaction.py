@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, ordered
 from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, ProducerId, TopicPartition
 from odradek.coordinator.transactions.state import TransactionState
 
@@ -121,3 +122,19 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(partition)
     return {topic: sorted(topics[topic]) for topic in sorted(topics)}
+
+
+def by_topic_in_steps(partitions: Iterable[TopicPartition]) -> Steps[dict[str, list[int]]]:
+    """The same where there may be very many."""
+    topics: dict[str, list[int]] = {}
+    pace = Pace(COUNTED_PER_STEP)
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+        if pace.is_over():
+            yield
+    named: dict[str, list[int]] = {}
+    for topic in (yield from ordered(topics)):
+        named[topic] = yield from ordered(topics[topic])
+        if pace.is_over():
+            yield
+    return named

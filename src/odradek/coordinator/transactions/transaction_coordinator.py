@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Later, RunSteps, Steps
+from odradek.base.execution import COUNTED_PER_STEP, Later, RunSteps, Steps, stepwise
 from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.ports import PartitionReader, PartitionWriter
@@ -25,6 +25,7 @@ from odradek.coordinator.transactions.loading import load
 from odradek.coordinator.transactions.marker_delivery import MarkerDelivery
 from odradek.coordinator.transactions.ports import MarkerWriter, TakeProducerId
 from odradek.coordinator.transactions.state import Event, TransactionState, outcome_of
+from odradek.coordinator.transactions.state_records import build_batch_in_steps
 from odradek.coordinator.transactions.state_store import (
     StatePartition,
     StateStore,
@@ -55,6 +56,17 @@ Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]
 LOOKED_AT_PER_STEP: Final = 200
 """Transactional ids that are looked at in one step."""
 _FIRST_EPOCH: Final = 0
+ATTEMPTS_MAX: Final = 3
+"""How often a large record is made in steps before it is made in the step that stores it."""
+
+
+class _Made(NamedTuple):
+    """A record that was decided on and encoded before the step that stores it."""
+
+    before: TransactionRecord
+    """What was current then: while it is, the decision holds."""
+    record: TransactionRecord
+    batch: bytearray
 
 
 class TransactionCoordinator:
@@ -212,14 +224,60 @@ class TransactionCoordinator:
 
         NONE, INVALID_REQUEST, and what `membership.add_partitions`, `StateStore.find` and the log say.
         """
-        added = frozenset(partitions)
+        return self._add(transactional_id, producer, frozenset(partitions), version, None, later)
 
+    def add_many_partitions(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Iterable[TopicPartition],
+        version: TransactionVersion,
+        later: Later[ErrorCode],
+    ) -> Steps[ErrorCode | None]:
+        """`add_partitions` of very many: what is stored is made in steps, before the one that stores it.
+
+        It is made again if the transaction has changed meanwhile, up to ATTEMPTS_MAX times.
+        """
+        added: set[TopicPartition] = set()
+        yield from stepwise(partitions, added.add, COUNTED_PER_STEP)
+        frozen = frozenset(added)
+        made: _Made | None = None
+        for _ in range(ATTEMPTS_MAX):
+            found = self._find(transactional_id)
+            if isinstance(found, ErrorCode):
+                break
+            transaction, now_ms = found[1], self._clock.wall_ms()
+            before = transaction.current
+            decided = membership.add_partitions(transaction, producer, frozen, version=version, now_ms=now_ms)
+            if isinstance(decided, ErrorCode):
+                break
+            yield
+            batch = yield from build_batch_in_steps(transactional_id, decided, now_ms)
+            made = _Made(before, decided, batch)
+            yield
+            if transaction.current is before:
+                break
+        return self._add(transactional_id, producer, frozen, version, made, later)
+
+    def _add(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        added: frozenset[TopicPartition],
+        version: TransactionVersion,
+        made: "_Made | None",
+        later: Later[ErrorCode],
+    ) -> ErrorCode | None:
         def step(respond: Callable[[ErrorCode], None]) -> None:
             found = self._find(transactional_id)
             if isinstance(found, ErrorCode):
                 self._trampoline.answer(_for_error(respond, found))
                 return
             partition, transaction = found
+            if made is not None and transaction.current is made.before:
+                answer = _for_error(respond, ErrorCode.NONE)
+                self._store(partition, transactional_id, made.record, answer, made.batch)
+                return
             decided = membership.add_partitions(
                 transaction, producer, added, version=version, now_ms=self._clock.wall_ms()
             )
@@ -317,9 +375,10 @@ class TransactionCoordinator:
         transactional_id: str,
         record: TransactionRecord,
         answer: HeldAnswer[ProducerAnswer] | HeldAnswer[ErrorCode] | None,
+        batch: bytearray | None = None,
     ) -> None:
         """Store a record; when it is replicated, answer, and write the markers of one that is prepared."""
-        error = partition.store(transactional_id, record)
+        error = partition.store(transactional_id, record, batch)
         if answer is not None:
             if error is ErrorCode.NONE:
                 partition.log.answer(answer)

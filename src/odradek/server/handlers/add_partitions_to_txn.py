@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Pace, Steps, deliver, stepwise, stepwise_in
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, deliver, stepwise, stepwise_in
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.coordinator.transactions import Producer, TransactionVersion
@@ -132,13 +132,12 @@ def _serve(
             told = fencing_as_known(error, version, _FIRST_WITH_FENCED)
             answered(lambda _: told)
 
-        error = coordinator.add_partitions(
-            transaction.transactional_id,
-            producer,
-            partitions,
-            TransactionVersion.V2 if version >= _FIRST_OF_V2 else TransactionVersion.CLASSIC,
-            added,
-        )
+        protocol = TransactionVersion.V2 if version >= _FIRST_OF_V2 else TransactionVersion.CLASSIC
+        asked = transaction.transactional_id, producer, partitions, protocol, added
+        if len(partitions) > COUNTED_PER_STEP:
+            error = yield from coordinator.add_many_partitions(*asked)
+        else:
+            error = coordinator.add_partitions(*asked)
         deliver(error, added)
 
 
