@@ -40,6 +40,7 @@ from odradek.wire.messages import (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_quorum,
     describe_topic_partitions,
     describe_transactions,
     describe_user_scram_credentials,
@@ -63,6 +64,7 @@ from odradek.wire.messages import (
     offset_for_leader_epoch,
     produce,
     txn_offset_commit,
+    update_features,
     write_txn_markers,
 )
 
@@ -331,6 +333,18 @@ WIDE: Final[dict[str, tuple[int, Make]]] = {
         0,
         lambda asked: describe_producers.DescribeProducersRequest(
             [describe_producers.TopicRequest("wide", asked.numbers)]
+        ),
+    ),
+    "describe_quorum": (
+        2,
+        lambda asked: describe_quorum.DescribeQuorumRequest(
+            [describe_quorum.TopicData("wide", [describe_quorum.PartitionData(n) for n in asked.numbers])]
+        ),
+    ),
+    "update_features": (
+        1,
+        lambda asked: update_features.UpdateFeaturesRequest(
+            feature_updates=[update_features.FeatureUpdateKey("group.version", 1) for _ in asked.numbers]
         ),
     ),
     "describe_transactions": (

@@ -19,6 +19,7 @@ from odradek.wire.messages import (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_quorum,
     describe_topic_partitions,
     describe_transactions,
     fetch,
@@ -30,6 +31,7 @@ from odradek.wire.messages import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    update_features,
     write_txn_markers,
 )
 from tests.batches import BatchOf
@@ -99,6 +101,18 @@ REQUESTS: dict[str, tuple[int, Make]] = {
         0,
         lambda numbers, _: describe_topic_partitions.DescribeTopicPartitionsRequest(
             [describe_topic_partitions.TopicRequest(name) for name in names(numbers)]
+        ),
+    ),
+    "DescribeQuorum": (
+        2,
+        lambda numbers, _: describe_quorum.DescribeQuorumRequest(
+            [describe_quorum.TopicData("wide", [describe_quorum.PartitionData(n) for n in numbers])]
+        ),
+    ),
+    "UpdateFeatures": (
+        2,
+        lambda numbers, _: update_features.UpdateFeaturesRequest(
+            feature_updates=[update_features.FeatureUpdateKey("group.version", 1) for _ in numbers]
         ),
     ),
     "DescribeLogDirs": (

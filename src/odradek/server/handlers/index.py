@@ -64,6 +64,8 @@ INDEX: Final[tuple[Row, ...]] = (
     Row(47, "offset_delete", 0, 0, 0),
     Row(48, "describe_client_quotas", 0, 1, 0),
     Row(50, "describe_user_scram_credentials", 0, 0, 0),
+    Row(55, "describe_quorum", 0, 2, 0),
+    Row(57, "update_features", 0, 2, 0),
     Row(58, "envelope", 0, 0, 0, True),
     Row(60, "describe_cluster", 0, 2, 0),
     Row(61, "describe_producers", 0, 0, 0),

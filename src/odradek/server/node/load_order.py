@@ -148,6 +148,8 @@ LOAD_ORDER: Final[tuple[str, ...]] = (
     "odradek.wire.messages.offset_delete",
     "odradek.wire.messages.describe_client_quotas",
     "odradek.wire.messages.describe_user_scram_credentials",
+    "odradek.wire.messages.describe_quorum",
+    "odradek.wire.messages.update_features",
     "odradek.wire.messages.envelope",
     "odradek.wire.messages.describe_cluster",
     "odradek.wire.messages.describe_producers",
