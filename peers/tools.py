@@ -28,10 +28,14 @@ class KafkaTools:
         "consumer-performance": "org.apache.kafka.tools.ConsumerPerformance",
         "delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
         "dump-log": "org.apache.kafka.tools.DumpLogSegments",
+        "features": "org.apache.kafka.tools.FeatureCommand",
         "get-offsets": "org.apache.kafka.tools.GetOffsetShell",
         "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
         "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+        "metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
         "producer-performance": "org.apache.kafka.tools.ProducerPerformance",
+        "reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+        "replica-verification": "org.apache.kafka.tools.ReplicaVerificationTool",
         "topics": "org.apache.kafka.tools.TopicCommand",
         "transactions": "org.apache.kafka.tools.TransactionsCommand",
         "api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
@@ -55,6 +59,21 @@ class KafkaTools:
     def on_broker(self, tool: str, *arguments: str, stdin: str = "") -> str:
         """Run a tool on the broker."""
         return self.run(tool, "--bootstrap-server", self.bootstrap, *arguments, stdin=stdin)
+
+    def replica_verification(self, topic: str, *, seconds: int) -> str:
+        """Let the tool compare the replicas of a topic for some time, as it ends by a signal alone.
+
+        Returns its reports, of one a second.
+        """
+        command = ["java", *SHORT_JVM, "-Dlog4j2.level=ERROR", "-cp", class_path()]
+        command += [self.MAIN_CLASSES["replica-verification"], "--broker-list", self.bootstrap]
+        command += ["--topics-include", topic, "--report-interval-ms", "1000"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as tool:
+            try:
+                return tool.communicate(timeout=seconds)[0]
+            except subprocess.TimeoutExpired:
+                tool.terminate()
+                return tool.communicate(timeout=TOOL_TIMEOUT_S)[0]
 
     def producer_performance(
         self,
