@@ -280,12 +280,15 @@ class _Loader:
     def _epochs_are_wrong(self) -> bool:
         """Whether the batches contradict the last entries of `leader-epoch-checkpoint`."""
         start, end = self.log_start_offset, self.end_offset
-        last = self._header_before(end) if end > start else None
-        if last is None or last.leader_epoch == NO_EPOCH:
+        first, last = self._header_from(start), self._header_before(end) if end > start else None
+        if first is None or last is None or last.leader_epoch == NO_EPOCH:
             return False
         reason = ""
-        for offset in (start, last.last_offset):
-            known, found = self.epochs.epoch_of(offset), self._epoch_at(offset)
+        for offset, found in (
+            (max(start, first.base_offset), first.leader_epoch),
+            (last.last_offset, last.leader_epoch),
+        ):
+            known = self.epochs.epoch_of(offset)
             if found not in (known, NO_EPOCH):
                 reason = f"it has epoch {known} for offset {offset}, the batch has {found}"
         entries = self.epochs.entries()[-_EPOCHS_CHECKED_MAX:]
@@ -299,15 +302,6 @@ class _Loader:
         if not any(damage.path == self._epochs_path for damage in self.report.damages):  # said already
             self.report.damages.append(Damage(self._epochs_path, reason, "was made again from the batches"))
         return True
-
-    def _epoch_at(self, offset: Offset) -> LeaderEpoch:
-        """The epoch of the batch that holds an offset; -1 when none does."""
-        segment = self.segments.floor(offset)
-        position = segment.find(offset) if segment is not None else None
-        if segment is None or position is None:
-            return NO_EPOCH
-        _, header = next(segment.headers(position))
-        return header.leader_epoch if header.base_offset <= offset else NO_EPOCH
 
     def _header_before(self, offset: Offset) -> BatchHeader | None:
         """The last batch of the log that begins below an offset; None for none."""

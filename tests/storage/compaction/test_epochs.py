@@ -121,6 +121,24 @@ def test_without_the_file_they_are_known_though_the_last_records_are_gone(facts:
     assert facts.log.latest_epoch == 0
 
 
+@pytest.mark.parametrize("recovery_point", [0, 3, 5, 6])
+def test_without_the_file_the_epochs_of_batches_that_are_not_verified_are_known(
+    facts: Facts, recovery_point: int
+) -> None:
+    """X4: the log begins with a gap, and only its end is verified."""
+    facts.write(("k", "0"), roll=True)
+    facts.write(("k", "1"), ("j", "0"), roll=True, leader_epoch=2)
+    facts.write(("k", "2"), roll=True, leader_epoch=3)
+    facts.write(("n", "1"), roll=True, leader_epoch=5)
+    facts.clean(roll=False)
+    facts.write(("n", "2"), leader_epoch=7)
+    facts.settle()
+    assert facts.facts() == {2: ("j", "0"), 3: ("k", "2"), 4: ("n", "1"), 5: ("n", "2")}
+    facts.disk.remove(EPOCHS)
+    facts.reopen(clean=False, recovery_point=recovery_point)
+    assert [facts.log.epoch_of(offset) for offset in (2, 3, 4, 5)] == [2, 3, 5, 7]
+
+
 @pytest.mark.parametrize("options", [{}, {"clean": False}, {"log_start_offset": None}])
 def test_a_replica_of_a_compacted_log_restarts_without_a_word(facts: Facts, options: OpenOptions) -> None:
     """L4: its first batch and its first epoch lie behind its log start, and no file is damaged."""
