@@ -350,3 +350,25 @@ def test_epochs_of_a_sound_log_are_left_alone(bench: LogBench) -> None:
     again = bench.open(SMALL)
     assert again.recovery.is_uneventful()
     assert again.latest_epoch == 9
+
+
+@pytest.mark.parametrize("content", [None, b"damaged"])
+def test_a_stop_leaves_a_snapshot_alone_that_says_what_it_would_say(
+    bench: LogBench, content: bytes | None
+) -> None:
+    """A restart gives each log a new leader epoch, so each is closed again, though no record has come."""
+    filled(bench).close()
+    log = bench.open(SMALL)
+    path = bench.path(f"{log.end_offset:020}.snapshot")
+    before = bench.disk.read(path)
+    log.begin_epoch(7)
+    if content is not None:
+        bench.disk.file(path).write_at(content, 0)
+    changed: list[str] = []
+    bench.disk.before_operation = lambda operation, where: (
+        changed.append(operation) if where == path and operation in ("write", "truncate") else None
+    )
+    log.close()
+    bench.disk.before_operation = None
+    assert bool(changed) == (content is not None)
+    assert bench.disk.read(path) == before

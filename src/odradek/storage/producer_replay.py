@@ -135,10 +135,17 @@ def aborted_in(
 def write_snapshot(
     producers: ProducerStates, file_system: FileSystem, directory: str, offset: Offset, *, durable: bool
 ) -> None:
-    """Write the state as of `offset`; without `durable` a power cut may leave a damaged file."""
-    file = file_system.file(_path(directory, offset), create=True)
-    file.truncate(0)
-    file.write_at(render_snapshot(producers.entries()), 0)
+    """Write the state as of `offset`; without `durable` a power cut may leave a damaged file.
+
+    A file that holds it already is left alone: most logs have nothing new at a stop, and some file systems
+    take milliseconds to cut a file.
+    """
+    path, content = _path(directory, offset), render_snapshot(producers.entries())
+    is_there = file_system.exists(path) and file_system.read(path) == content
+    file = file_system.file(path, create=True)
+    if not is_there:
+        file.truncate(0)
+        file.write_at(content, 0)
     if durable:
         file.sync()
     file.close()
