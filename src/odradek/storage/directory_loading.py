@@ -93,7 +93,11 @@ class DirectoryLoader:
             for reached_by, offset in checkpoint.items():
                 self.reached[reached_by] = max(offset, self.reached.get(reached_by, 0))
         self._note_copy(directory)
-        for partition in self._logs_in(directory):
+        partitions = self._logs_in(directory)
+        if not partitions and not points_are_known:
+            # So that a start after a power cut knows that nothing was compacted here before that.
+            self._checkpoints.write_recovery_points(directory)
+        for partition in partitions:
             other = self._hosted.get(partition)
             if other is not None:
                 raise DataDirectoryError(

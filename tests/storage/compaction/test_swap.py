@@ -1,6 +1,7 @@
 """L5: the moment in which the old segments go and the new one comes."""
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -12,8 +13,8 @@ from odradek.storage import Log, LogManager
 from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.job import CleanedSegment
 from odradek.storage.compaction.selection import cleanable_part, job_for
-from odradek.storage.memory_files import Fault
-from tests.storage.compaction.facts import Facts
+from odradek.storage.memory_files import Fault, MemoryFileSystem
+from tests.storage.compaction.facts import COMPACTED, DIRECTORY, PARTITION, Facts
 
 
 def prepared(facts: Facts) -> CleanedSegment:
@@ -116,6 +117,18 @@ def test_a_disk_that_refuses_goes_offline_and_the_next_start_finishes(facts: Fac
     assert facts.bases() == [0, 6]
 
 
+def started(facts: Facts, config: TopicConfig | None = None) -> LogManager:
+    """All logs on the disk, as a broker opens them."""
+    return LogManager.open(
+        BrokerSettings(log_dirs=("/data",)),
+        cluster_id="c",
+        file_system=facts.disk,
+        clock=facts.clock,
+        chance=SeededChance(0),
+        config_of=lambda topic: TopicConfig(retention_ms=-1) if config is None else config,
+    )
+
+
 def with_gap(facts: Facts, *checkpoints: tuple[str, int]) -> Log:
     """The log of a compacted topic with a gap in front of offset 2, opened as after a power cut."""
     for number in range(3):
@@ -126,15 +139,7 @@ def with_gap(facts: Facts, *checkpoints: tuple[str, int]) -> Log:
     facts.disk.file("/data/meta.properties", create=True).write_at(b"version=1\n", 0)
     for name, offset in checkpoints:
         facts.disk.file(f"/data/{name}", create=True).write_at(b"0\n1\nfacts 0 %d\n" % offset, 0)
-    manager = LogManager.open(
-        BrokerSettings(log_dirs=("/data",)),
-        cluster_id="c",
-        file_system=facts.disk,
-        clock=facts.clock,
-        chance=SeededChance(0),
-        config_of=lambda topic: TopicConfig(retention_ms=-1),
-    )
-    log = manager.get(facts.log.topic_partition)
+    log = started(facts).get(facts.log.topic_partition)
     assert log is not None
     assert not log.recovery.clean
     return log
@@ -157,3 +162,18 @@ def test_a_gap_above_the_recovery_point_is_a_loss_in_a_compacted_log_too(facts: 
     assert log.end_offset == 0
     assert log.recovery.records_lost_from == 0
     assert [cut.reason for cut in log.recovery.cuts] == ["the offsets from 0 on are missing"]
+
+
+def test_before_the_first_recovery_points_a_gap_is_a_loss_too() -> None:
+    """L4, L5: nothing was compacted yet when a broker's first power cut takes a closed segment."""
+    facts = Facts()
+    facts.disk = MemoryFileSystem(now_ms=facts.clock.wall_ms)
+    facts.disk.make_directory("/data")
+    facts.log = started(facts, COMPACTED).create(PARTITION, UUID(int=1))
+    for number in range(3):
+        facts.write(("k", str(number)), roll=True)
+    facts.disk.kill()
+    facts.disk.remove(f"{DIRECTORY}/{1:020}.log")
+    log = started(facts, COMPACTED).get(PARTITION)
+    assert log is not None
+    assert (log.end_offset, log.recovery.records_lost_from) == (1, 1)
