@@ -4,11 +4,11 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from odradek.testing import Broker
+from tests.cli.kafka_directory import KafkaDirectory
 from tests.docs.blocks import Runner, blocks_run_by
 from tests.docs.typed_commands import difference, typed_commands
 
@@ -19,7 +19,7 @@ BLOCKS = blocks_run_by(Runner.COMMANDS)
 
 @pytest.mark.parametrize("page", sorted({block.page for block in BLOCKS}))
 def test_the_page_says_what_is_printed(
-    page: str, tmp_path: Path, kafka_directory_at: Callable[[Path], Any]
+    page: str, tmp_path: Path, kafka_directory_at: Callable[[Path], KafkaDirectory]
 ) -> None:
     kafka_directory_at(tmp_path / "kafka")
     typed = [one for block in BLOCKS if block.page == page for one in typed_commands(block) if one.is_run]

@@ -24,6 +24,7 @@ from odradek.wire.messages.cluster_metadata import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from tests.cli.kafka_directory import KafkaDirectory
 
 pytestmark = pytest.mark.integration
 
@@ -32,7 +33,7 @@ ACCESS_CONTROL = 18
 
 
 @pytest.fixture
-def imported(kafka: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+def imported(kafka: KafkaDirectory, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
     def run_import(*options: str) -> dict[str, Any]:
         capsys.readouterr()
         assert run(["import", str(kafka.path), "--json", *options]) == 0, capsys.readouterr().err
@@ -42,7 +43,7 @@ def imported(kafka: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., di
     return run_import
 
 
-def refused(kafka: Any, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+def refused(kafka: KafkaDirectory, capsys: pytest.CaptureFixture[str], *options: str) -> str:
     before = kafka.contents()
     capsys.readouterr()
     assert run(["import", str(kafka.path), *options]) == 2
@@ -51,7 +52,7 @@ def refused(kafka: Any, capsys: pytest.CaptureFixture[str], *options: str) -> st
 
 
 def test_a_directory_becomes_odradeks_with_ids_records_and_settings(
-    kafka: Any, imported: Callable[..., dict[str, Any]]
+    kafka: KafkaDirectory, imported: Callable[..., dict[str, Any]]
 ) -> None:
     kafka.write()
     before = kafka.contents()
@@ -80,7 +81,9 @@ def test_a_directory_becomes_odradeks_with_ids_records_and_settings(
     assert (kafka.path / "__cluster_metadata-0").is_dir(), "Kafka could not be started again"
 
 
-def test_what_the_quorum_decided_last_counts(kafka: Any, imported: Callable[..., dict[str, Any]]) -> None:
+def test_what_the_quorum_decided_last_counts(
+    kafka: KafkaDirectory, imported: Callable[..., dict[str, Any]]
+) -> None:
     """Changes behind the snapshot, deleted topics, and transactions that were aborted or never ended."""
     snapshot = kafka.records
     other = TopicRecord("other", OTHER_ID)
@@ -108,7 +111,9 @@ def test_what_the_quorum_decided_last_counts(kafka: Any, imported: Callable[...,
     assert {number: one.leader_epoch for number, one in taken.partitions.items()} == {0: 4, 1: 3}
 
 
-def test_what_cannot_come_along_is_said(kafka: Any, imported: Callable[..., dict[str, Any]]) -> None:
+def test_what_cannot_come_along_is_said(
+    kafka: KafkaDirectory, imported: Callable[..., dict[str, Any]]
+) -> None:
     kafka.records += [
         ConfigRecord(TOPIC_RESOURCE, "flights", "no.such.setting", "1"),
         ConfigRecord(TOPIC_RESOURCE, "flights", "segment.bytes", "soon"),
@@ -129,7 +134,7 @@ def test_what_cannot_come_along_is_said(kafka: Any, imported: Callable[..., dict
 
 
 def test_without_a_metadata_log_the_logs_say_what_they_are(
-    kafka: Any, imported: Callable[..., dict[str, Any]]
+    kafka: KafkaDirectory, imported: Callable[..., dict[str, Any]]
 ) -> None:
     plan = imported()
     assert [(one["topic"], one["partitions"], one["settings"]) for one in plan["topics"]] == [
@@ -138,7 +143,9 @@ def test_without_a_metadata_log_the_logs_say_what_they_are(
     assert "settings of topics are not known" in plan["notes"][0]
 
 
-def test_producer_ids_go_on_far_from_kafkas(kafka: Any, imported: Callable[..., dict[str, Any]]) -> None:
+def test_producer_ids_go_on_far_from_kafkas(
+    kafka: KafkaDirectory, imported: Callable[..., dict[str, Any]]
+) -> None:
     """A Kafka that is started again counts on from its own; one id must not mean two producers."""
     kafka.write()
     first = imported("--execute")["next_producer_id"]
@@ -146,7 +153,7 @@ def test_producer_ids_go_on_far_from_kafkas(kafka: Any, imported: Callable[..., 
 
 
 def test_a_directory_that_cannot_be_taken_over_is_left_as_it_is(
-    kafka: Any, capsys: pytest.CaptureFixture[str]
+    kafka: KafkaDirectory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = list(kafka.records)
     for records, sentence in (
@@ -161,7 +168,7 @@ def test_a_directory_that_cannot_be_taken_over_is_left_as_it_is(
             "topic flights has records in remote storage",
         ),
     ):
-        kafka.records = records
+        kafka.records = [*records]
         kafka.write()
         assert sentence in refused(kafka, capsys, "--execute")
     segment = kafka.path / "__cluster_metadata-0" / f"{0:020}.log"
@@ -172,7 +179,7 @@ def test_a_directory_that_cannot_be_taken_over_is_left_as_it_is(
 
 
 def test_it_is_taken_over_once(
-    kafka: Any, imported: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    kafka: KafkaDirectory, imported: Callable[..., dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     kafka.write()
     imported("--execute")
@@ -180,7 +187,7 @@ def test_it_is_taken_over_once(
 
 
 def test_a_failure_half_way_changes_nothing(
-    kafka: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kafka: KafkaDirectory, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kafka.write()
 
@@ -200,7 +207,7 @@ sys.stdin.read()
 """
 
 
-def test_a_running_kafka_is_left_alone(kafka: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_running_kafka_is_left_alone(kafka: KafkaDirectory, capsys: pytest.CaptureFixture[str]) -> None:
     """A JVM locks with fcntl, which flock does not see: neither import nor a broker may miss it."""
     kafka.write()
     command = [sys.executable, "-c", HOLDER, str(kafka.path / ".lock")]
@@ -222,7 +229,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path, capsys: pytest
 
 
 def test_a_note_leaves_paths_and_names_as_they_are(
-    kafka: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kafka: KafkaDirectory, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (kafka.path / ".kafka_cleanshutdown").unlink()
     kafka.write()
@@ -232,7 +239,7 @@ def test_a_note_leaves_paths_and_names_as_they_are(
 
 
 def test_a_directory_that_lost_its_meta_properties_gets_one(
-    kafka: Any, imported: Callable[..., dict[str, Any]]
+    kafka: KafkaDirectory, imported: Callable[..., dict[str, Any]]
 ) -> None:
     """The start names this way; the quorum's log says which broker has all replicas."""
     kafka.write()
@@ -258,7 +265,7 @@ def test_a_directory_that_lost_its_meta_properties_gets_one(
 
 
 def test_a_directory_of_one_of_several_brokers_needs_its_meta_properties(
-    kafka: Any, capsys: pytest.CaptureFixture[str]
+    kafka: KafkaDirectory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The replicas do not say which of two brokers had this directory."""
     kafka.records[1:3] = [kafka.partition(number, replicas=(1, 2)) for number in (0, 1)]

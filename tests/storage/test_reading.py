@@ -77,7 +77,6 @@ def test_shows_indexes_snapshots_epochs_and_aborts(bench: LogBench) -> None:
     log.close()
     files = PartitionFiles(PATH, bench.disk)
     last = files.segments()[-1].base_offset
-    assert files.leader_epochs() == [(0, 0)]
     assert [producer.producer_id for producer in files.producers(log.end_offset)] == [7]
     assert [aborted.first_offset for aborted in files.aborted_transactions(last)] == [0]
     assert files.offset_index(0)

@@ -14,7 +14,7 @@ from odradek.base.ids import Offset
 from odradek.records.framing import body_in_steps, discard_in_steps, iter_outlines
 from odradek.records.header import BatchHeader, read_header
 from odradek.records.record_check import RECORDS_PER_STEP
-from odradek.records.work import RecordSteps, finish
+from odradek.records.work import RecordSteps
 
 
 class TimedOffset(NamedTuple):
@@ -22,13 +22,6 @@ class TimedOffset(NamedTuple):
 
     offset: Offset
     timestamp_ms: int
-
-
-def find_by_timestamp(
-    batch: Buffer, timestamp_ms: int, start_offset: Offset = 0, *, position: int = 0
-) -> TimedOffset | None:
-    """Do `find_in_steps` at once."""
-    return finish(find_in_steps(batch, timestamp_ms, start_offset, position=position))
 
 
 def find_in_steps(

@@ -15,10 +15,10 @@ from typing import ClassVar
 from odradek.base.clock import Clock
 from odradek.base.execution import Later
 from odradek.replication.delayed_result import DelayedResult
-from odradek.replication.describe import replication_gap
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import AppendOutcomes
+from odradek.replication.partition_description import replication_gap
 from odradek.replication.produce_status import ProduceStatus, close_decided
 
 

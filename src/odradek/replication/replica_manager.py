@@ -28,7 +28,6 @@ from odradek.replication.append import ACKS, Appender, Batches
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.delayed_produce import DelayedProduce, outcomes_of
 from odradek.replication.delayed_session_fetch import DelayedSessionFetch
-from odradek.replication.describe import describe_partition
 from odradek.replication.fetch_request import FetchParams, Isolation, PartitionFetch
 from odradek.replication.fetch_session import FetchSession, SessionOutcomes
 from odradek.replication.fetching import Fetching
@@ -45,6 +44,7 @@ from odradek.replication.outcomes import (
     ListedOffset,
 )
 from odradek.replication.partition import Partition
+from odradek.replication.partition_description import describe_partition
 from odradek.replication.produce_status import ProduceStatus, close_decided
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.record_deletion import RecordDeletion

@@ -22,10 +22,10 @@ from odradek.base.clock import Clock
 from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.values import value
-from odradek.replication.describe import describe_follower
 from odradek.replication.fetcher import FetcherManager, State
-from odradek.replication.fetcher.describe import describe_followed
+from odradek.replication.fetcher.fetcher_description import describe_followed
 from odradek.replication.partition import Partition
+from odradek.replication.partition_description import describe_follower
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.replica_words import followers_behind, following
 from odradek.replication.replication_ports import ClusterView, ReplicationQuota

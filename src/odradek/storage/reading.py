@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from odradek.base.errors import CorruptRecord
-from odradek.base.ids import LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import Offset, TopicPartition
 from odradek.records.header import HEADER_BYTES, BatchHeader, check_crc
 from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_batches
-from odradek.storage.checkpoint import read_epochs, read_offsets
+from odradek.storage.checkpoint import read_offsets
 from odradek.storage.files import FileSystem
 from odradek.storage.offset_index import OffsetEntry, OffsetIndex
 from odradek.storage.os_files import OsFileSystem
@@ -127,10 +127,6 @@ class PartitionFiles:
     def producers(self, snapshot_offset: Offset) -> list[ProducerEntry]:
         """The producers of a `.snapshot`; CorruptRecord when it is damaged."""
         return parse_snapshot(self._disk.read(self._path(snapshot_offset, file_names.PRODUCER_SNAPSHOT)))
-
-    def leader_epochs(self) -> list[tuple[LeaderEpoch, Offset]]:
-        """(epoch, start offset) of `leader-epoch-checkpoint`; empty when missing or damaged."""
-        return read_epochs(self._disk, f"{self.directory}/{file_names.LEADER_EPOCHS}")[0]
 
     def _floor(self, segment: SegmentFiles, offset: Offset | None) -> int:
         """The byte from which to scan for `offset` (None: for the end)."""

@@ -1,15 +1,14 @@
 """Answers to the StopReplica of a deletion."""
 
-from typing import Any
-
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.metadata.controller import BrokerAnswered, SendToBroker
 from odradek.metadata.controller.requests import CreateTopics, DeleteTopics, NewTopic, TopicToDelete
 from odradek.metadata.messages import StopReplica
+from tests.metadata.controllers import Cluster
 
 
-def test_a_deletion_that_a_broker_refused_whole_is_not_done(three: Any) -> None:
+def test_a_deletion_that_a_broker_refused_whole_is_not_done(three: Cluster) -> None:
     """R16: a StopReplica for an earlier registration changed nothing."""
     three.ask(CreateTopics((NewTopic("flights", assignments=((0, (1, 2, 3)),)),)))
     three.answer_to_stop = lambda broker_id, message: None if broker_id == 2 else {}

@@ -193,7 +193,7 @@ def test_a_lookup_by_time_goes_on_where_it_was_when_the_log_changes(node: SimNod
 
 
 def test_what_clients_of_acks_0_left_behind_is_bounded_by_its_bytes(
-    node: Any, monkeypatch: pytest.MonkeyPatch
+    node: SimNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client may send with acks=0 and close at once, any number of times; nothing else bounds that."""
     count = 30_000
@@ -207,5 +207,5 @@ def test_what_clients_of_acks_0_left_behind_is_bounded_by_its_bytes(
         one.client.lose()
     assert (node.core.record_work.waiting, node.core.orphans.size_bytes) == (2, 2 * len(batch))
     node.settle()
-    assert node.core.replicas.partition(FLIGHTS).log.end_offset == 2 * count
+    assert node.log("flights").end_offset == 2 * count
     assert node.core.orphans.size_bytes == 0

@@ -143,7 +143,7 @@ def test_the_next_order_waits_for_the_one_in_hand(bench: Bench) -> None:
 
 
 def test_an_order_that_fails_is_answered_and_does_not_hold_up_the_next(
-    bench: Bench, monkeypatch: Any
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(order: object) -> None:
         raise ValueError("broken")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from odradek.base.errors import SettingError
 from odradek.base.values import value
-from odradek.metadata.store import ROOT, StoreLimits
+from odradek.metadata.store import StoreLimits
 
 PORT: Final = 2181
 """ZooKeeper's port where none is named."""
@@ -53,12 +53,6 @@ def parse_ensemble(text: str) -> Ensemble:
         raise SettingError(f"zookeeper.connect={text}: {chroot} is no path of a node")
     servers = tuple(_server(text, server.strip()) for server in hosts.split(","))
     return Ensemble(servers, chroot)
-
-
-def chroot_parts(chroot: str) -> list[str]:
-    """The nodes of a chroot, parents first: /a/b gives /a and /a/b."""
-    names = chroot.strip(ROOT).split(ROOT) if chroot else []
-    return [ROOT + ROOT.join(names[: depth + 1]) for depth in range(len(names))]
 
 
 def _server(text: str, server: str) -> tuple[str, int]:

@@ -16,8 +16,8 @@ from crc32c import crc32c
 from odradek.base.clock import Clock
 from odradek.base.execution import ITEMS_PER_STEP, Steps
 from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, TopicId, TopicPartition
-from odradek.replication.fetcher.describe import describe_fetchers
 from odradek.replication.fetcher.fetcher import Fetcher
+from odradek.replication.fetcher.fetcher_description import describe_fetchers
 from odradek.replication.fetcher.fetcher_ports import FollowerLogs, Notes
 from odradek.replication.fetcher.followed_partition import FollowedPartition, State
 from odradek.replication.replication_ports import ReplicationQuota

@@ -11,7 +11,7 @@ from typing import Final
 
 from odradek.base.execution import Steps, stepwise
 from odradek.base.visible import visible_json
-from odradek.replication.fetcher.describe import describe_fetcher
+from odradek.replication.fetcher.fetcher_description import describe_fetcher
 from odradek.replication.replica_report import ROWS_MAX, ReplicaReport, WantedReplicas
 from odradek.server.node.core import BrokerCore
 

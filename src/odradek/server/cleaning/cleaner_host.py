@@ -25,7 +25,7 @@ from odradek.base.ids import Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.storage import FileSystem, Log, LogManager
 from odradek.storage.compaction.cleaning import clean
-from odradek.storage.compaction.describe import waits_for
+from odradek.storage.compaction.cleaning_waits import waits_for
 from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
 from odradek.storage.compaction.selection import Cleanable, choose, cleanable_part, is_compacted, job_for
 

@@ -63,13 +63,6 @@ class FrameDispatcher(Protocol):
         """Called when the client has read that answer, or has disconnected."""
 
 
-class Sliced(Protocol):
-    """Runs work in slices of the loop."""
-
-    def run(self, steps: Steps[None], failed: Callable[[Exception], None]) -> None:
-        """Run the first slice now, the rest in later turns; `failed` is called with what a step raised."""
-
-
 class Served(Protocol):
     """What dispatching needs of the broker that serves the requests."""
 

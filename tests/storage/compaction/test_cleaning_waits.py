@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from odradek.storage.compaction.describe import waits_for
+from odradek.storage.compaction.cleaning_waits import waits_for
 from odradek.storage.compaction.selection import cleanable_part
 from tests.storage.compaction.facts import Facts
 
