@@ -189,6 +189,29 @@ def test_a_group_is_waited_for_whatever_broker_coordinates_it(cluster: LocalClus
     consumer.close()
 
 
+@pytest.mark.parametrize("is_named", [True, False], ids=["topic", "all topics"])
+def test_a_lag_is_waited_for_while_a_partition_has_no_leader(cluster: LocalCluster, is_named: bool) -> None:
+    """Its lag is unknown until a leader is back: neither zero nor an error."""
+    with ThreadPoolExecutor(1) as threads:
+        coordinator = cluster.coordinator_of("readers")
+        made = (cluster.create_topic(replication_factor=1) for _ in range(50))
+        topic = next(one for one in made if cluster.leader_of(one) != coordinator)
+        cluster.produce(topic, *"012")
+        consumer = member(cluster, topic, "readers")
+        assert read(consumer, 3) == [0, 1, 2]
+        consumer.commit(asynchronous=False)
+        named = topic if is_named else None
+        assert len(cluster.wait_lag_zero("readers", named)) == 1
+        leader = cluster.leader_of(topic)
+        cluster.kill(leader)
+        with pytest.raises(WaitTimeout, match=f"{topic}-0 has no leader|connect"):
+            cluster.wait_lag_zero("readers", named, timeout=2.0)
+        waiting = threads.submit(cluster.wait_lag_zero, "readers", named)
+        cluster.start(leader)
+        assert len(waiting.result()) == 1
+        consumer.close()
+
+
 def test_one_broker_has_faults(cluster: LocalCluster) -> None:
     topic = cluster.create_topic()
     leader = cluster.leader_of(topic)

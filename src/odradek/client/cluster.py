@@ -47,6 +47,8 @@ class Leaders:
     addresses: dict[TopicPartition, Address]
     # Topic to its id; zero where the broker does not know ids.
     topic_ids: dict[str, TopicId] = field(default_factory=dict)
+    # The topics that are being made: they have no partitions yet.
+    coming: set[str] = field(default_factory=set)
 
 
 def fetch_leaders(
@@ -69,6 +71,8 @@ def fetch_leaders(
             raise ApiError(code, fault_in_name(topic.name or "") or f"topic {topic.name} is refused")
         if code in _NEVER:
             raise_for(topic.error_code, about=f"topic {topic.name}")
+        if code is ErrorCode.LEADER_NOT_AVAILABLE and topic.name is not None:
+            leaders.coming.add(topic.name)
         if topic.error_code != ErrorCode.NONE or topic.name is None:
             continue
         leaders.counts[topic.name] = len(topic.partitions)

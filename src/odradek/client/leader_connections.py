@@ -5,8 +5,10 @@ for connection, partitions in leaders.by_broker(wanted): ...
 leaders.refresh()               after an error that says that a leader has moved
 """
 
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
@@ -17,6 +19,8 @@ from odradek.client.cluster import Leaders, fetch_leaders
 from odradek.client.configuration import ClientConfig
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
+
+_RETRY_S: Final = 0.02
 
 
 class LeaderConnections(Closing):
@@ -43,6 +47,31 @@ class LeaderConnections(Closing):
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """All partitions of a topic, in order; none while it is being created."""
         return [TopicPartition(topic, number) for number in range(self.leaders.counts.get(topic, 0))]
+
+    def wait_for_topic(
+        self, topic: str, is_over: Callable[[], bool], *, unknown_may_come: bool = True
+    ) -> None:
+        """Returns when each partition of a topic, which may just have been made, has a leader.
+
+        Apache Kafka calls a topic unknown also while it makes it; a broker of Odradek does not, so that
+        without `unknown_may_come` an unknown topic is refused at once.
+
+        Raises ApiError when `is_over` returns True, which says that this takes too long.
+        """
+        while True:
+            partitions = self.partitions_of(topic)
+            if partitions and all(one in self.leaders.addresses for one in partitions):
+                return
+            is_unknown = not partitions and topic not in self.leaders.coming
+            if is_over() or (is_unknown and not unknown_may_come):
+                if partitions:
+                    raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {topic} has no leader")
+                raise ApiError(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    f"there is no topic {topic}, and the broker does not create topics by itself",
+                )
+            time.sleep(_RETRY_S)
+            self.refresh()
 
     def by_broker(
         self, partitions: Iterable[TopicPartition]

@@ -65,7 +65,12 @@ class RecordWriter(Closing):
         with config.connect() as connection:
             known = fetch_leaders(connection, [topic], may_create=False).counts
         self._connections = LeaderConnections(config, [topic], may_create=True)
-        self._wait_for_topic()
+        deadline = time.monotonic() + CREATION_MAX_S
+        try:
+            self._connections.wait_for_topic(topic, lambda: time.monotonic() > deadline)
+        except ApiError:
+            self._connections.close()
+            raise
         self.has_made_topic = topic not in known
         """Whether the broker created the topic on this writer's request."""
         self._is_idempotent = config.enable_idempotence and config.acks == -1
@@ -231,23 +236,3 @@ class RecordWriter(Closing):
         self.acknowledged += builder.record_count
         self.unanswered -= builder.record_count
         self._sequences[number] = (self._sequences.get(number, 0) + builder.record_count) % _SEQUENCES
-
-    def _wait_for_topic(self) -> None:
-        """Return when the topic has a leader for each partition; a topic may just have been made."""
-        deadline = time.monotonic() + CREATION_MAX_S
-        while True:
-            leaders = self._connections.leaders
-            if self._topic in leaders.counts:
-                partitions = self._connections.partitions_of(self._topic)
-                if partitions and all(one in leaders.addresses for one in partitions):
-                    return
-            if time.monotonic() > deadline:
-                self._connections.close()
-                if self._topic not in leaders.counts:
-                    raise ApiError(
-                        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                        f"there is no topic {self._topic}, and the broker does not create topics by itself",
-                    )
-                raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {self._topic} has no leader")
-            time.sleep(_RETRY_S)
-            self._connections.refresh()

@@ -23,6 +23,8 @@ _NOT_YET: Final = frozenset(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.NOT_COORDINATOR,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
     }
 )
@@ -58,6 +60,10 @@ class GroupWaits:
 
         def look(admin: GroupAdmin) -> tuple[list[Lag] | None, str]:
             rows = [row for row in admin.lag(group) if topic is None or row.partition.topic == topic]
+            told = {row.partition for row in rows}
+            for one in admin.committed(group):
+                if one not in told and topic in (None, one.topic):
+                    return None, f"group {group} may be behind: {one} has no leader"
             behind = self._behind(rows, topic)
             if (rows or topic is not None) and not behind:
                 return rows, ""

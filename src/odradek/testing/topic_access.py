@@ -30,7 +30,6 @@ from odradek.records.framing import iter_records
 from odradek.testing.deadline import Deadline, WaitTimeout
 from odradek.testing.own_client import own_client
 from odradek.testing.topic_records import Content, TestRecord, as_bytes, header_bytes, of_log
-from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -44,8 +43,7 @@ BATCH_BYTES_MAX: Final = 512 << 10
 PRODUCE_TIMEOUT_MS: Final = 30_000
 SHOWN_MAX: Final = 5
 """How many records the message of a failed wait shows."""
-# The last versions that name topics by name; later ones name them by id.
-_METADATA_VERSION_MAX: Final = 9
+# The last version that names topics by name; later ones name them by id.
 _PRODUCE_VERSION_MAX: Final = 12
 _RETRY_S: Final = 0.02
 
@@ -154,8 +152,8 @@ class TopicAccess:
 
     def partition_count(self, topic: str) -> int:
         """Returns a topic's number of partitions. Raises ApiError if there is no such topic."""
-        with self._client().connect() as connection:
-            return _partition_count(connection, topic)
+        with LeaderConnections(self._client(), [topic]) as leaders:
+            return len(leaders.partitions_of(topic))
 
     def wait_for(
         self,
@@ -202,12 +200,10 @@ class TopicAccess:
         """Append records with acks=all; returns them with their offsets. Raises ApiError."""
         key_sent, headers_sent = as_bytes(key), header_bytes(headers)
         sent: list[TestRecord] = []
-        config = self._client()
-        with LeaderConnections(config, [topic], may_create=True) as leaders:
+        with LeaderConnections(self._client(), [topic], may_create=True) as leaders:
             if not leaders.partitions_of(topic):  # it is being made, or cannot be
-                with config.connect() as connection:
-                    _partition_count(connection, topic, make=True)
-                leaders.refresh()
+                deadline = Deadline(PRODUCE_TIMEOUT_MS / 1000)
+                leaders.wait_for_topic(topic, deadline.is_over, unknown_may_come=False)
             count = len(leaders.partitions_of(topic))
             by_partition: dict[int, list[bytes | None]] = defaultdict(list)
             for number, value in enumerate(values):
@@ -233,21 +229,6 @@ class TopicAccess:
 
 def _only(partition: int | None) -> Collection[int] | None:
     return None if partition is None else (partition,)
-
-
-def _partition_count(connection: BrokerConnection, topic: str, *, make: bool = False) -> int:
-    """Returns a topic's number of partitions. With `make` a broker that auto-creates topics may create it.
-
-    Raises ApiError if there is no such topic.
-    """
-    deadline = Deadline(PRODUCE_TIMEOUT_MS / 1000)
-    while True:
-        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=make)
-        (found,) = connection.ask(request, MetadataResponse, _METADATA_VERSION_MAX).topics
-        if not make or found.error_code != ErrorCode.LEADER_NOT_AVAILABLE or deadline.is_over():
-            raise_for(found.error_code, about=f"topic {topic}")
-            return len(found.partitions)
-        time.sleep(_RETRY_S)
 
 
 def _batches(
