@@ -71,7 +71,7 @@ FOUND_BY: Final[Mapping[str, int]] = {
     "tombstones lost at a load": 0,
     "only the first segment loaded": 0,
     "groups kept after the leadership": 0,
-    "sessions never end": 1,
+    "sessions never end": 2,
     "sessions do not begin at a load": 0,
     "marker to the first partition only": 0,
     "no marker again where one was refused": 2,
