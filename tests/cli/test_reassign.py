@@ -12,6 +12,7 @@ from odradek.base.ids import BrokerId, TopicPartition
 from odradek.cli.main import run
 from odradek.client.cluster_state import ClusterBroker, ClusterState
 from odradek.client.reassignment_admin import ReassignmentAdmin
+from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -231,16 +232,19 @@ def test_a_move_that_ends_otherwise_fails(
     assert sentence in said(capsys, "reassign", "orders:0", "--to", "2,3,4", "--execute", code=1)
 
 
+@pytest.mark.parametrize(
+    ("end", "code"), [(KeyboardInterrupt(), 130), (ConnectionFailed("the broker is gone"), 1)]
+)
 def test_whoever_stops_waiting_is_told_that_moves_go_on(
-    five: Five, capsys: pytest.CaptureFixture[str]
+    five: Five, capsys: pytest.CaptureFixture[str], end: BaseException, code: int
 ) -> None:
     def interrupt() -> None:
-        raise KeyboardInterrupt
+        raise end
 
     five.cut_off(4)
     five.meanwhile.append(interrupt)
     capsys.readouterr()
-    assert run(["cluster", "reassign", "orders:0", "--to", "2,3,4", "--execute"]) == 130
+    assert run(["cluster", "reassign", "orders:0", "--to", "2,3,4", "--execute"]) == code
     assert "The moves go on" in capsys.readouterr().err
     five.world.heal()
     five.world.advance(10_000)

@@ -89,7 +89,7 @@ def _carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin,
         return Ended([one.topic_partition for one in begun], refused, {})
     try:
         follow(admin, begun, plan.running)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OdradekError):  # such as the loss of the broker that is asked
         say(GO_ON, as_error=True)
         raise
     release(config, admin, [one.topic_partition for one in begun] + list(plan.running))
