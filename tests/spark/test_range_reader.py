@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from odradek.base.errors import OdradekError
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.admin import Admin
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
@@ -114,6 +115,26 @@ def test_a_range_beyond_the_log_s_end_is_an_error_and_no_endless_wait(broker: Br
         rows_of(OffsetRange(part, 5, 9), options(broker))
     with pytest.raises(OdradekError, match="the high watermark is 3"):
         rows_of(OffsetRange(part, 0, 9), options(broker))
+
+
+@pytest.mark.parametrize("error", ["OFFSET_NOT_AVAILABLE", "NOT_LEADER_OR_FOLLOWER"])
+def test_what_every_client_asks_again_after_is_asked_again(broker: Broker, error: str) -> None:
+    topic = broker.create_topic()
+    send(broker, topic, [(None, b"x")] * 3)
+    with broker.faults.error("Fetch", error, topic=topic, times=2):
+        rows = rows_of(OffsetRange(TopicPartition(topic, 0), 0, 3), options(broker))
+    assert [row["offset"] for row in rows] == [0, 1, 2]
+
+
+def test_another_error_has_its_code(broker: Broker) -> None:
+    topic = broker.create_topic()
+    send(broker, topic, [(None, b"x")])
+    with (
+        broker.faults.error("Fetch", "TOPIC_AUTHORIZATION_FAILED", topic=topic),
+        pytest.raises(ApiError) as refused,
+    ):
+        rows_of(OffsetRange(TopicPartition(topic, 0), 0, 1), options(broker))
+    assert refused.value.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 def delete_before(broker: Broker, topic: str, offset: int) -> None:

@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import OdradekError
+from odradek.base.errors import ApiError, OdradekError
 from odradek.client.bootstrap import Address, connect_any
 from odradek.client.cluster import EARLIEST, fetch_leaders, list_offsets_of_leader
 from odradek.client.configuration import ISOLATION_LEVELS
 from odradek.client.fetched_batches import AbortedTransactions, whole_batches
+from odradek.client.refusal import known_code
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.compression import decompress
@@ -39,16 +40,6 @@ FETCH_WAIT_MAX_MS = 500
 DECOMPRESSED_BYTES_MAX = 1 << 30
 # How many consecutive fetches of a range may fail before the task fails and Spark retries it.
 ATTEMPTS_MAX = 5
-
-_RETRIABLE = {
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.REPLICA_NOT_AVAILABLE,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +164,13 @@ def _answer(response: FetchResponse, wanted: OffsetRange) -> PartitionData | Non
     found = next((part for part in parts if part.partition_index == number), None)
     if found is None:
         raise _Retry("the answer does not hold the partition that was asked for")
-    code = ErrorCode(found.error_code)
+    code = known_code(found.error_code)
     if code is ErrorCode.OFFSET_OUT_OF_RANGE:
         return None
-    if code in _RETRIABLE:
+    if code.is_retriable:
         raise _Retry(code.name)
     if code is not ErrorCode.NONE:
-        raise OdradekError(f"cannot fetch {wanted.topic_partition}: {code.name}")
+        raise ApiError(code, f"cannot fetch {wanted.topic_partition}: {code.name}")
     return found
 
 
