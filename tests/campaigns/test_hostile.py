@@ -7,9 +7,10 @@ import random
 import zlib
 
 import pytest
-from campaigns.hostile import DEFLATE_BLOCKS, EMPTY_PIECES, Padding, tagged_fields
+from campaigns.hostile import DEFLATE_BLOCKS, EMPTY_PIECES, Padding, pipelined, tagged_fields
 
 from odradek.base.errors import InvalidRecord, MalformedRequest
+from odradek.net.framing import SCRATCH_BYTES
 from odradek.records.compression import Codec, decompress
 from odradek.wire.headers import decode_request_header
 from odradek.wire.messages.list_groups import ListGroupsRequest
@@ -59,3 +60,9 @@ def test_tagged_fields_are_read_up_to_their_number_and_refused_above_it() -> Non
         f"{outcome} in the {where}" for outcome in ("read", "refused") for where in ("header", "body")
     }
     assert outcomes == expected
+
+
+def test_one_read_of_a_socket_brings_the_longest_row_of_requests() -> None:
+    """Otherwise a broker that handles all that it has read in one turn would still have short turns."""
+    longest = max((pipelined(random.Random(seed)) for seed in range(30)), key=len)
+    assert SCRATCH_BYTES // 2 < len(longest) <= SCRATCH_BYTES
