@@ -50,7 +50,8 @@ def test_replicas_that_differ_in_a_key() -> None:
     bench.write(batch(0))
     bench.write(batch(1), to=(1,))
     bench.write(batch(2), to=(2, 3))
+    assert key_of(1) < key_of(2)
     (words,) = found_in(bench)
     assert words == (
-        f"the last record of key {key_of(2)!r} in facts-0 is missing on broker 1, and at offset 1 on broker 2"
+        f"the last record of key {key_of(1)!r} in facts-0 is at offset 1 on broker 1, and missing on broker 2"
     )

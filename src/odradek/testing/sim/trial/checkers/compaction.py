@@ -37,7 +37,7 @@ class KeysKeepTheirLast(Checker):
             (broker_id, _last_of_keys(committed_in(partition.log, common))) for broker_id, partition in found
         ]
         for broker_id, last in others:
-            for key in first.keys() | last.keys():
+            for key in sorted(first.keys() | last.keys(), key=lambda key: key or b""):
                 if first.get(key) != last.get(key):
                     self.violated(
                         (place, "replicas"),
