@@ -6,6 +6,8 @@ from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.storage import Log
 from odradek.storage.checkpoint import write_epochs, write_offsets
+from odradek.storage.compaction.cleaning import clean
+from odradek.storage.compaction.selection import cleanable_part, job_for
 from odradek.testing.sim import World
 from odradek.testing.sim.node import SimNode
 from odradek.testing.sim.trial.checkers import Scene
@@ -15,6 +17,7 @@ from odradek.testing.sim.trial.disk_losses import DiskLosses
 from odradek.testing.sim.trial.history import History
 from odradek.testing.sim.trial.plan import draw_plan
 from odradek.testing.sim.trial.workloads.topics import creation
+from tests.testing.sim.trial.checkers.cluster_bench import ClusterBench
 
 PLACE = TopicPartition("t", 0)
 
@@ -86,6 +89,36 @@ def test_producers_that_are_not_those_of_the_batches() -> None:
     found.log.producers.clear()
     (words,) = found.violations()
     assert words == "producer 7 has written sequence 2 to t-0; broker 1 knows None as its last one"
+
+
+def test_a_batch_that_was_cleaned_away_for_one_that_a_power_cut_took() -> None:
+    """L5, P7: the producer's sequences are known from a snapshot; the batches that are left say less."""
+    bench = ClusterBench("facts", cleanup_policy="compact", min_cleanable_dirty_ratio="0")
+    log, now_ms = bench.world.nodes[1].log("facts"), bench.world.clock.wall_ms()
+    for offset, (producer_id, sequence, key) in enumerate(
+        [(7, 0, b"a"), (7, 1, b"b"), (8, 0, b"b"), (7, 2, b"c")]
+    ):
+        if offset == 3:
+            log.roll()
+        builder = BatchBuilder(producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+        builder.append(now_ms, key, b"value")
+        log.append_as_leader(bytes(builder.build()), 0, now_ms=now_ms)
+    log.restore_high_watermark(4)
+    log.flush()
+    part = cleanable_part(log, now_ms)
+    job = job_for(log, part, now_ms=now_ms, map_bytes_max=1 << 20)
+    swapped: list[bool] = []
+    clean(job, bench.world.nodes[1].disk, lambda done: swapped.append(log.swap_in(done, 0)))
+    assert swapped == [True]
+    log.truncate_to(3)
+    log.settle(log.truncations)
+    entry = log.producers.get(7)
+    assert entry is not None
+    assert entry.last_sequence == 1
+    checker = DisksKeepTheirPromises(bench.scene)
+    checker.look()
+    checker.conclude()
+    assert [violation.words for violation in checker.found.values()] == []
 
 
 def test_a_high_watermark_that_is_forgotten_at_a_start() -> None:

@@ -149,6 +149,11 @@ class DisksKeepTheirPromises(Checker):
                 )
         self._compare_producers(node, log, headers)
 
+    def _is_cleaned_away(self, log: Log, headers: list[BatchHeader], offset: Offset) -> bool:
+        """Whether no batch has this offset, in a log where batches are taken out."""
+        holders = (header for header in headers if header.base_offset <= offset <= header.last_offset)
+        return self.scene.is_compacted(log) and offset < log.end_offset and next(holders, None) is None
+
     def _compare_producers(self, node: SimNode, log: Log, headers: list[BatchHeader]) -> None:
         last = {
             header.producer_id: header
@@ -159,6 +164,8 @@ class DisksKeepTheirPromises(Checker):
             entry = log.producers.get(producer_id)
             if entry is not None and entry.epoch > header.producer_epoch:
                 continue  # a marker has begun its next epoch, with other sequences
+            if entry is not None and self._is_cleaned_away(log, headers, entry.last_offset):
+                continue  # for a later batch of the producer, which a power cut has taken
             known = None if entry is None else entry.last_sequence
             if known != header.last_sequence:
                 self.violated(
