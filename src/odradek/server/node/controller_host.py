@@ -86,6 +86,8 @@ class ControllerHost:
         """The broker that it commands; None before `start`, and until then the controller decides nothing."""
         self._defer = surroundings.defer
         self._slices = slices
+        self._time = surroundings.turn_time
+        """What the controller does counts in the time of the turn in which its events come."""
         self._orders = OutgoingOrders(
             broker_id,
             surroundings.peers,
@@ -198,11 +200,13 @@ class ControllerHost:
         if self._busy:
             return
         self._busy = True
+        self._time.begin()
         try:
             while self._events:
                 for effect in self._controller.on_event(self._events.popleft()):
                     self._carry_out(effect)
         finally:
+            self._time.end()
             self._busy = False
         if self._controller.broker is not None:
             self._registration_wait.end()
