@@ -97,3 +97,15 @@ def test_a_cycle_is_left_to_the_collector() -> None:
     assert sum(freed_by_step(values)) <= 1
     gc.collect()
     assert Counted.freed == 1
+
+
+def test_the_steps_do_not_depend_on_the_collector() -> None:
+    """It stops to track tuples and dictionaries without containers, at a time of its own."""
+
+    def steps(*, is_collected: bool) -> int:
+        values: list[Any] = [[Counted((str(number), number), {number: "one"}) for number in range(1_000)]]
+        if is_collected:
+            gc.collect()
+        return len(list(freed(values)))
+
+    assert steps(is_collected=False) == steps(is_collected=True)

@@ -1,5 +1,6 @@
 """The code that a broker loads after its start, one module at a time."""
 
+import json
 import subprocess
 import sys
 
@@ -45,3 +46,17 @@ def test_a_coordinator_is_loaded_one_module_at_a_time(key_type: int, module: str
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.stderr, done.returncode) == ("", 0)
     assert int(done.stdout) >= 1
+
+
+_COUNT = """
+from odradek.server.node.code_loading import load_modules
+
+print([len(list(load_modules(lambda load: load()))) for _ in range(2)])
+"""
+
+
+def test_what_is_loaded_makes_the_same_steps() -> None:
+    """Or a simulated history would depend on what its process has loaded before."""
+    command = [sys.executable, "-c", _COUNT]
+    first, second = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert first == second > 0

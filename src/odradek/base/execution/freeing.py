@@ -80,8 +80,13 @@ def _large(alone: list[Any]) -> Iterable[Any]:
 
 
 def _parts(alone: Iterable[Any]) -> list[Any]:
-    """What the objects hold that may hold more in its turn."""
-    return list(filter(gc.is_tracked, filter(None, gc.get_referents(*alone))))
+    """What the objects hold that may hold more in its turn.
+
+    By their types, not by `gc.is_tracked`: of tuples and dictionaries that depends on when the collector ran
+    last, and a simulated history would not be the same in every process.
+    """
+    return [part for part in gc.get_referents(*alone) if type(part) not in _ATOMS and part]
 
 
 _CONTAINERS: Final = frozenset({list, dict, set, tuple})
+_ATOMS: Final = frozenset({str, bytes, bytearray, memoryview, int, float, bool, type(None)})

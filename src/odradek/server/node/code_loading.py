@@ -18,10 +18,14 @@ LoadCode: TypeAlias = Callable[[Callable[[], Any]], Any]
 
 
 def load_modules(load_code: LoadCode, last: str | None = None) -> Steps[None]:
-    """Load the modules of LOAD_ORDER that are not loaded, all of them or those up to `last`."""
+    """Load the modules of LOAD_ORDER that are not loaded, all of them or those up to `last`.
+
+    A module that is loaded makes a step, too: else a simulated history would depend on what its process did
+    before.
+    """
     for name in LOAD_ORDER:
         if name not in sys.modules:
             load_code(partial(import_module, name))
-            yield
+        yield
         if name == last:
             return

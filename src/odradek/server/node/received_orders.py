@@ -209,10 +209,14 @@ class ReceivedOrders:
 
     def _load_coordinators(self, message: LeaderAndIsr) -> Steps[None]:
         """Load what a coordinator needs that will lead one of these partitions."""
-        for partition in message.partitions:
-            if partition.state.leader == self._broker_id:
-                yield from self._groups.load_before_leading(partition.topic_partition.topic)
-                yield from self._transactions.load_before_leading(partition.topic_partition.topic)
+        led = dict.fromkeys(
+            partition.topic_partition.topic
+            for partition in message.partitions
+            if partition.state.leader == self._broker_id
+        )
+        for topic in led:
+            yield from self._groups.load_before_leading(topic)
+            yield from self._transactions.load_before_leading(topic)
 
     def _apply(self, message: BrokerMessage) -> RoleChanges:
         match message:

@@ -92,7 +92,7 @@ def test_producers_that_are_not_those_of_the_batches() -> None:
 
 
 def test_a_batch_that_was_cleaned_away_for_one_that_a_power_cut_took() -> None:
-    """L5, P7: the producer's sequences are known from a snapshot; the batches that are left say less."""
+    """L5: the producer's sequences are known from a snapshot; the batches that are left say less."""
     bench = ClusterBench("facts", cleanup_policy="compact", min_cleanable_dirty_ratio="0")
     log, now_ms = bench.world.nodes[1].log("facts"), bench.world.clock.wall_ms()
     for offset, (producer_id, sequence, key) in enumerate(
