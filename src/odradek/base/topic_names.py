@@ -5,6 +5,8 @@ import re
 NAME_CHARACTERS_MAX = 249
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"
+KRAFT_METADATA_TOPIC = "__cluster_metadata"
+"""Apache Kafka's own metadata log, which lies among the others; Odradek neither reads nor writes it."""
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC})
 
 _ALLOWED = re.compile(r"[a-zA-Z0-9._-]+\Z")

@@ -20,6 +20,7 @@ from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, ProducerId, Topic
 from odradek.base.settings import GROUP_SETTINGS, TOPIC_SETTINGS
 from odradek.base.settings.definition import Setting
 from odradek.base.settings.protection import unkept_promise
+from odradek.base.topic_names import KRAFT_METADATA_TOPIC
 from odradek.base.uuids import render_uuid
 from odradek.metadata import codec, paths
 from odradek.metadata.codec import ProducerIdBlockDocument
@@ -242,7 +243,7 @@ def _logs_in(disk: FileSystem, directories: Sequence[str]) -> dict[TopicPartitio
     logs: dict[TopicPartition, str] = {}
     for path in directories:
         for partition in topic_partitions(path, disk):
-            if partition.topic == file_names.KRAFT_METADATA_TOPIC:
+            if partition.topic == KRAFT_METADATA_TOPIC:
                 continue
             if partition in logs:
                 raise DataDirectoryError(f"{partition} has a log in {logs[partition]} and one in {path}")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import NO_BROKER_EPOCH, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
+from odradek.base.topic_names import KRAFT_METADATA_TOPIC
 from odradek.storage import file_names
 from odradek.storage.expected_logs import ExpectedLogs
 from odradek.storage.hosted_logs import HostedLogs
@@ -139,7 +140,7 @@ class DirectoryLoader:
             if size_bytes >= 0:
                 continue
             partition = file_names.topic_partition_of(name)
-            if partition is not None and partition.topic == file_names.KRAFT_METADATA_TOPIC:
+            if partition is not None and partition.topic == KRAFT_METADATA_TOPIC:
                 pass  # Left as Kafka wrote it: it may be started here again.
             elif file_names.is_deleted_directory(name):
                 directory.removals.add(f"{path}/{name}", 0)

@@ -35,9 +35,6 @@ META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 
-KRAFT_METADATA_TOPIC = "__cluster_metadata"
-"""Of Apache Kafka's own metadata log, which lies among the others and is never Odradek's."""
-
 _OFFSET_DIGITS = 20
 _PARTITION_DIRECTORY = re.compile(r"(.+)-(0|[1-9][0-9]*)\Z")
 _DELETED_DIRECTORY = re.compile(r".+-[0-9]+\.[0-9a-f]{32}-delete\Z")

@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator
 
 from odradek.base.ids import Offset
+from odradek.base.topic_names import KRAFT_METADATA_TOPIC
 from odradek.records.framing import iter_records
 from odradek.records.header import check_crc
-from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_batches
 from odradek.storage.files import FileSystem
 from odradek.storage.reading import PartitionFiles
 
-DIRECTORY = f"{file_names.KRAFT_METADATA_TOPIC}-0"
+DIRECTORY = f"{KRAFT_METADATA_TOPIC}-0"
 _SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint\Z")
 
 

@@ -58,6 +58,11 @@ def test_a_bad_name_is_an_invalid_topic(image: ClusterImage, name: str) -> None:
     assert refusal(image, NewTopic(name)) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
+def test_the_name_of_kafkas_metadata_log_is_an_invalid_request(image: ClusterImage) -> None:
+    """A start leaves that directory alone, so the topic's records would be gone."""
+    assert refusal(image, NewTopic("__cluster_metadata")) is ErrorCode.INVALID_REQUEST
+
+
 def test_a_name_that_collides_with_another_topic_is_an_invalid_topic(image: ClusterImage) -> None:
     image.apply(TopicCreated("a.b", UUID(int=1), {0: PartitionImage((1,), (1,), 1)}))
     assert refusal(image, NewTopic("a_b")) is ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -157,6 +157,13 @@ def test_metadata_makes_topics_only_when_client_and_broker_agree(node: SimNode, 
     assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_metadata_never_creates_kafkas_metadata_log(new_node: NewNode) -> None:
+    """As in Kafka it is an unknown topic, not a refused one."""
+    node = new_node()
+    (topic,) = metadata(node, "__cluster_metadata", may_create=True).topics
+    assert topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
 def test_metadata_refuses_names_that_no_topic_has(node: SimNode) -> None:
     for may_create in (False, True):
         (topic,) = metadata(node, "../etc", may_create=may_create).topics

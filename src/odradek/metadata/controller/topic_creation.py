@@ -3,6 +3,7 @@
 Checked in Kafka's order, the first fault answers the topic:
 
     named twice in the request                               INVALID_REQUEST
+    the name of Kafka's metadata log                         INVALID_REQUEST
     not a topic's name, or differs from one in '.' and '_'   INVALID_TOPIC_EXCEPTION
     there already, or still being deleted                    TOPIC_ALREADY_EXISTS
     both counts and an assignment                            INVALID_REQUEST
@@ -22,7 +23,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import Pace, Steps, counted
 from odradek.base.ids import BrokerId, TopicId
-from odradek.base.topic_names import fault_in_name, folded_name
+from odradek.base.topic_names import KRAFT_METADATA_TOPIC, fault_in_name, folded_name
 from odradek.metadata import codec, paths
 from odradek.metadata.controller.assignment import (
     PARTITIONS_PER_STEP,
@@ -142,6 +143,9 @@ def _created(
 
 
 def _refuse_name(image: ClusterImage, name: str, claimed: Mapping[str, str]) -> None:
+    if name == KRAFT_METADATA_TOPIC:
+        # Its logs would not be loaded at the next start, or would be written into Kafka's.
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} is Kafka's metadata log and cannot be created")
     fault = fault_in_name(name)
     if fault is not None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)

@@ -11,6 +11,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import NO_BROKER
+from odradek.base.topic_names import KRAFT_METADATA_TOPIC
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
@@ -28,8 +29,6 @@ from odradek.wire.messages.describe_quorum import (
 
 SERVES: Final = Serves(55, 0, 2, kips={0: 595, 1: 836, 2: 853})
 
-_METADATA: Final = "__cluster_metadata"
-"""The topic that stands for the metadata log, with its one partition 0."""
 _NOTHING: Final = 0
 """The end of a log that there is not."""
 
@@ -46,7 +45,7 @@ def handle(
 
 def _is_for_metadata(topics: Sequence[TopicData]) -> bool:
     """Whether the request is for the one partition, as Kafka demands."""
-    if len(topics) != 1 or topics[0].topic_name != _METADATA:
+    if len(topics) != 1 or topics[0].topic_name != KRAFT_METADATA_TOPIC:
         return False
     partitions = topics[0].partitions
     return len(partitions) == 1 and partitions[0].partition_index == 0
@@ -57,7 +56,7 @@ def _quorum(core: BrokerCore, context: RequestContext) -> DescribeQuorumResponse
     if image.controller_id == NO_BROKER:
         code = ErrorCode.LEADER_NOT_AVAILABLE
         found = PartitionDataResponse(0, code, "the cluster has no controller at this moment")
-        return DescribeQuorumResponse(topics=[TopicDataResponse(_METADATA, [found])])
+        return DescribeQuorumResponse(topics=[TopicDataResponse(KRAFT_METADATA_TOPIC, [found])])
     voters = [ReplicaState(one, log_end_offset=_NOTHING) for one in sorted(image.brokers)]
     found = PartitionDataResponse(
         0, 0, None, image.controller_id, image.controller_epoch, _NOTHING, voters, []
@@ -67,7 +66,7 @@ def _quorum(core: BrokerCore, context: RequestContext) -> DescribeQuorumResponse
         endpoint = broker.endpoint(context.listener)
         if endpoint is not None:
             nodes.append(Node(broker_id, [Listener(endpoint.listener, endpoint.host, endpoint.port)]))
-    return DescribeQuorumResponse(topics=[TopicDataResponse(_METADATA, [found])], nodes=nodes)
+    return DescribeQuorumResponse(topics=[TopicDataResponse(KRAFT_METADATA_TOPIC, [found])], nodes=nodes)
 
 
 def _unknown(topics: Sequence[TopicData]) -> Steps[Response]:

@@ -6,7 +6,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, stepwise
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, TopicId
-from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
+from odradek.base.topic_names import INTERNAL_TOPICS, KRAFT_METADATA_TOPIC, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
 from odradek.metadata.image import PartitionImage, TopicImage
 from odradek.server.edge.context import RequestContext, Respond, Response
@@ -90,6 +90,7 @@ def _to_be_made(core: BrokerCore, request: MetadataRequest) -> Steps[dict[str, N
             and topic.name is not None
             and topic.name not in core.image.topics
             and fault_in_name(topic.name) is None
+            and topic.name != KRAFT_METADATA_TOPIC
         }
         if len(some) == COUNTED_PER_STEP:
             yield
