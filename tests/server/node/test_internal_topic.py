@@ -6,6 +6,8 @@ import pytest
 
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, exhaust
+from odradek.base.ids import BrokerId
 from odradek.metadata.controller.requests import Answer, Refused
 from odradek.metadata.image import BrokerImage, ClusterImage
 from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
@@ -41,12 +43,23 @@ class Controller:
             answered(self.answer)
 
 
+class SlowController:
+    """It answers when the test does."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[Answer], None]] = []
+
+    def submit(self, request: object, answered: Callable[[Answer], None]) -> None:
+        self.waiting.append(answered)
+
+
 @pytest.mark.parametrize("answer", [Refused(ErrorCode.NOT_CONTROLLER, "no"), None])
 def test_a_refusal_at_once_is_returned_and_the_topic_is_asked_for_once(answer: Refused | None) -> None:
     """The result is returned, or given to `later` after the call: never before it returns."""
     controller, clock = Controller(answer), ManualClock()
     image = ClusterImage(brokers={1: BrokerImage(1, ())})
-    making = TopicMaking(image, controller, Purgatory("Topic", Timer(clock)), clock, lambda: 1)
+    purgatory = Purgatory[str]("Topic", Timer(clock))
+    making = TopicMaking(image, controller, purgatory, clock, exhaust, lambda: 1)
     topic = InternalTopic(making, InternalTopicSpec("__consumer_offsets", 3, 1, {}))
     events: list[object] = []
     found = [topic.find(key, events.append) for key in ("a", "b")]
@@ -55,6 +68,27 @@ def test_a_refusal_at_once_is_returned_and_the_topic_is_asked_for_once(answer: R
         assert (found, controller.asked) == ([None, None], 1)
     else:
         assert (found, controller.asked) == ([ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2, 2)
+
+
+def test_requests_that_waited_are_answered_in_steps() -> None:
+    """One FindCoordinator may ask for very many keys, of 32 KB each, while the topic is made."""
+    slow, clock = SlowController(), ManualClock()
+    begun: list[Steps[None]] = []
+    purgatory = Purgatory[str]("Topic", Timer(clock))
+    image = ClusterImage(brokers={1: BrokerImage(1, ())})
+    making = TopicMaking(image, slow, purgatory, clock, begun.append, lambda: 1)
+    topic = InternalTopic(making, InternalTopicSpec("__consumer_offsets", 3, 1, {}))
+    answers: list[BrokerId | ErrorCode] = []
+    assert [topic.find(key, answers.append) for key in ("a", "b", "c")] == [None] * 3
+
+    (answered,) = slow.waiting
+    answered(Refused(ErrorCode.NOT_CONTROLLER, "no"))
+    (steps,) = begun
+    assert answers == [], "nothing is done before the first step"
+    next(steps)
+    assert len(answers) == 1
+    exhaust(steps)
+    assert answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
 
 
 def coordinators(node: SimNode) -> list[Coordinator]:

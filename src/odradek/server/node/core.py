@@ -205,6 +205,7 @@ class BrokerCore:
             self.any_controller,
             self.topic_purgatory,
             self.clock,
+            self._run_steps,
             surroundings.cluster_brokers,
         )
         self.groups = GroupHost(surroundings, making, replicas, lambda: layers.in_force, self.slices)

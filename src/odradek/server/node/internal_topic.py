@@ -14,13 +14,13 @@ that waits for the topic lets a client read or write its first record sooner.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Later
+from odradek.base.execution import Later, RunSteps, Steps
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.coordinator.placement import partition_for
 from odradek.metadata.controller.requests import (
@@ -40,6 +40,9 @@ CREATION_TIMEOUT_MS: Final = 5_000
 """How long requests wait for the topic; the creation continues after that."""
 ASKERS_MAX: Final = 10_000
 """How many requests may wait at once; further requests are answered COORDINATOR_NOT_AVAILABLE."""
+
+_Asker: TypeAlias = tuple[str, Later[BrokerId | ErrorCode]]
+"""The key whose coordinator is asked for, and where the answer goes."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +67,8 @@ class TopicMaking:
     waits: Purgatory[str]
     """The purgatory of operations that wait for topics (G3)."""
     clock: Clock
+    run_steps: RunSteps
+    """Runs the answers to requests that have waited: one request may ask for very many keys."""
     cluster_brokers: Callable[[], int]
     """How many brokers the cluster is meant to have."""
 
@@ -76,7 +81,7 @@ class InternalTopic:
         self._image = making.image
         self.spec = spec
         # The requests that wait for the topic, oldest first; empty unless it is being made.
-        self._askers: list[tuple[str, Later[BrokerId | ErrorCode]]] = []
+        self._askers: list[_Asker] = []
         # Whether the controller has been asked to create the topic, and the topic does not exist yet.
         self._is_making = False
         # Why the topic could not be made, as logged last; not logged again, because clients keep retrying.
@@ -170,5 +175,9 @@ class InternalTopic:
     def _answer(self) -> None:
         self._is_making = False
         askers, self._askers = self._askers, []
+        self._making.run_steps(self._answer_each(askers))
+
+    def _answer_each(self, askers: Sequence[_Asker]) -> Steps[None]:
         for key, later in askers:
             later(self.coordinator_of(key))
+            yield
