@@ -7,7 +7,13 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from odradek.base.clock import ManualClock
-from odradek.server.admin.connection import EXCHANGE_MS, REQUEST_MS, AdminConnection, AdminLimits
+from odradek.server.admin.connection import (
+    EXCHANGE_MS,
+    PIECES_MAX,
+    REQUEST_MS,
+    AdminConnection,
+    AdminLimits,
+)
 from odradek.server.edge.complaints import SAID_MAX, Complaints
 from odradek.timer import Timer
 
@@ -135,3 +141,45 @@ async def test_peers_do_not_decide_how_much_is_logged(caplog: pytest.LogCaptureF
         connection.data_received(b"what is this\r\n\r\n")
     assert len(caplog.messages) == SAID_MAX
     assert set(caplog.messages) == {"the admin listener: Invalid HTTP request received."}
+
+
+CHUNKED = REQUEST[:-2] + b"Transfer-Encoding: chunked\r\n\r\n"
+CHUNK = b"1\r\na\r\n"
+
+
+@pytest.mark.asyncio
+async def test_a_body_in_very_many_pieces_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    """A MB of chunks of one byte held the loop for 0.9 s."""
+    listener = Listener()
+    connection, transport = listener.connect()
+    connection.data_received(CHUNKED + CHUNK * PIECES_MAX)
+    assert not transport.is_aborted
+    connection.data_received(CHUNK * 50_000)
+    assert transport.is_aborted
+    assert connection.cycle.body == b"a" * PIECES_MAX, "and what follows is not taken apart"
+    assert caplog.messages == [
+        f"closing a connection of the admin listener: a body in more than {PIECES_MAX} pieces"
+    ]
+
+
+@pytest.mark.asyncio
+async def test_each_request_may_have_a_body_in_pieces() -> None:
+    listener = Listener()
+    connection, transport = listener.connect()
+    for _ in range(3):
+        connection.data_received(CHUNKED + CHUNK * PIECES_MAX + b"0\r\n\r\n")
+        await answered(listener)
+    assert not transport.is_aborted
+    assert transport.written.count(b"HTTP/1.1 204") == 3
+
+
+@pytest.mark.asyncio
+async def test_a_bad_body_of_a_request_that_was_answered_ends_the_connection() -> None:
+    """uvicorn answers it 400, which fails: each such connection was a traceback in the log."""
+    listener = Listener()
+    connection, transport = listener.connect()
+    connection.data_received(CHUNKED)
+    await answered(listener)
+    connection.data_received(b"no chunk\r\n")
+    assert transport.is_aborted
+    assert transport.written.count(b"HTTP/1.1") == 1
