@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from odradek.testing import ApiError, BrokerNotRunning, LocalCluster, SettingError, WaitTimeout
+from odradek.testing import ApiError, BrokerNotRunning, FaultRefused, LocalCluster, SettingError, WaitTimeout
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -231,6 +231,37 @@ def test_one_broker_has_faults(cluster: LocalCluster) -> None:
         cluster.faults(7)
 
 
+@pytest.mark.parametrize("role", ["leader", "follower"])
+def test_a_log_directory_of_two_fails_and_others_lead_its_partitions(role: str) -> None:
+    """R6, issue 10: the broker goes on, with what is in its other directory; nothing acknowledged is lost."""
+    with LocalCluster(log_dirs=2) as cluster:
+        topic = cluster.create_topic(partitions=4)
+        writer = Writer(cluster, topic)
+        writer.write(range(40))
+        leader = cluster.leader_of(topic)
+        hurt = leader if role == "leader" else next(one for one in cluster.broker_ids if one != leader)
+        directory = cluster.directory_of(hurt, topic)
+        kept = [one for one in range(4) if cluster.directory_of(hurt, topic, one) != directory]
+        assert kept, "partitions are spread over the directories"
+        with pytest.raises(FaultRefused, match="/nowhere is no log directory of this broker: it has /"):
+            cluster.faults(hurt).full_disk(directory="/nowhere")
+        fault = cluster.faults(hurt).full_disk(directory=directory)
+        assert cluster.faults(hurt).rules()[0]["directory"] == directory
+        cluster.produce(topic, "0", partition=0)  # meets the full disk
+        writer.write(range(40, 80))
+        assert sorted(writer.acknowledged) == list(range(80))
+        assert hurt in cluster.running
+        if role == "leader":
+            assert cluster.leader_of(topic) != hurt
+        with pytest.raises(ApiError, match=f"broker {hurt} has no replica of {topic}-0"):
+            cluster.directory_of(hurt, topic)
+        assert cluster.move_leader(topic, kept[0]) == cluster.leader_of(topic, kept[0])
+        fault.remove()
+        cluster.restore()
+        assert cluster.directory_of(hurt, topic) == directory
+        assert len(cluster.records(topic)) == 81
+
+
 def test_records_are_written_while_the_store_is_away(cluster: LocalCluster) -> None:
     """Design 5: nothing is decided meanwhile, and nothing is lost."""
     topic = cluster.create_topic()
@@ -266,6 +297,8 @@ def test_nothing_is_left_at_the_end() -> None:
 def test_what_cannot_be_set_is_refused_before_the_start() -> None:
     with pytest.raises(SettingError, match="at least one broker, not 0"):
         LocalCluster(0)
+    with pytest.raises(SettingError, match="at least one log directory, not 0"):
+        LocalCluster(log_dirs=0)
     with pytest.raises(SettingError, match="listeners cannot be set"):
         LocalCluster(settings={"listeners": "PLAINTEXT://:9092"})
     with pytest.raises(SettingError, match="did you mean num"):

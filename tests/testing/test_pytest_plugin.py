@@ -474,4 +474,6 @@ def test_clusters_for_one_test_and_for_all(run: Run) -> None:
         ini="odradek_settings = num.partitions=7",
     )
     result.assert_outcomes(passed=4, errors=1)
-    result.stdout.fnmatch_lines(["*the marker odradek_cluster takes brokers=3 and settings={...}, by name*"])
+    result.stdout.fnmatch_lines(
+        ["*the marker odradek_cluster takes brokers=3, log_dirs=1 and settings={...}, by name*"]
+    )

@@ -24,8 +24,16 @@ class DiskFaults:
 
     is_full: bool = False
     """Whether writes that would grow a file, and new files, are refused with ENOSPC."""
+    full_directories: frozenset[str] = frozenset()
+    """Log directories in which the same holds, as if each was a disk of its own."""
     delay_ms: int = 0
     """How much longer a write and a sync take; at least 0."""
+
+    def is_full_at(self, path: str) -> bool:
+        """Whether nothing that needs room can be written at `path`."""
+        return self.is_full or any(
+            path == directory or path.startswith(f"{directory}/") for directory in self.full_directories
+        )
 
 
 class FaultyFileSystem(OsFileSystem):
@@ -55,7 +63,7 @@ class FaultyFileSystem(OsFileSystem):
     def file(self, path: str, *, create: bool = False) -> OsFile:
         """See `FileSystem.file`."""
         self.check(path)
-        if create and self.faults.is_full and not os.path.exists(path):
+        if create and self.faults.is_full_at(path) and not os.path.exists(path):
             raise _no_space(path)
         file = FaultyFile(path, self._flags | (os.O_CREAT if create else 0), self._descriptors, self)
         if create:
@@ -65,7 +73,7 @@ class FaultyFileSystem(OsFileSystem):
     def make_directory(self, path: str) -> None:
         """See `FileSystem.make_directory`."""
         self.check(path)
-        if self.faults.is_full and not os.path.exists(path):
+        if self.faults.is_full_at(path) and not os.path.exists(path):
             raise _no_space(path)
         super().make_directory(path)
 
@@ -89,7 +97,7 @@ class FaultyFileSystem(OsFileSystem):
     def space(self, path: str) -> tuple[int, int]:
         """See `FileSystem.space`."""
         total_bytes, usable_bytes = super().space(path)
-        return total_bytes, 0 if self.faults.is_full else usable_bytes
+        return total_bytes, 0 if self.faults.is_full_at(path) else usable_bytes
 
     def lock(self, path: str) -> OsDirectoryLock | None:
         """See `FileSystem.lock`."""
@@ -125,13 +133,13 @@ class FaultyFile(OsFile):
         """See `File.write_at`."""
         files = self._files
         files.delay()
-        if files.faults.is_full and position + len(data) > self.size_bytes():
+        if files.faults.is_full_at(self.path) and position + len(data) > self.size_bytes():
             raise _no_space(self.path)
         super().write_at(data, position)
 
     def truncate(self, size_bytes: int) -> None:
         """See `File.truncate`; room that is taken in advance counts as growth."""
-        if self._files.faults.is_full and size_bytes > self.size_bytes():
+        if self._files.faults.is_full_at(self.path) and size_bytes > self.size_bytes():
             raise _no_space(self.path)
         super().truncate(size_bytes)
 

@@ -13,35 +13,52 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId
 from odradek.server.process.embedded_store import CLUSTER_FILE
 from odradek.server.supervisor.broker_settings import broker_directory
 from odradek.server.supervisor.processes import find_processes, process_file
+from odradek.testing.admin_requests import asked_admin
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 130.0
 """A little more than a supervisor takes until it kills what is left."""
 
-_READY = re.compile(r"listening on (.*) \(\d+ brokers?\)")
+_READY = re.compile(r"listening on (?P<opened>.*?)(?:, admin on (?P<admin>.*))? \(\d+ brokers?\)")
 
 
 class ClusterProcess:
     """One supervisor after another over one data directory; all output goes to `log_path`."""
 
     def __init__(
-        self, data_dir: Path, brokers: int, *, settings: Mapping[str, str] | None = None, log_path: Path
+        self,
+        data_dir: Path,
+        brokers: int,
+        *,
+        settings: Mapping[str, str] | None = None,
+        log_path: Path,
+        test_faults: bool = False,
     ) -> None:
+        """Instead of `data_dir`, `settings` may name several `log.dirs`, of which it is the first.
+
+        With `test_faults` the brokers have admin listeners, and `fault` sets faults on them."""
         self.data_dir = data_dir
         self.log_path = log_path
         self.broker_ids = range(1, brokers + 1)
         # host:port of each broker, in the order of their ids; kept by later starts.
         self.addresses: list[str] = []
         self._command = [sys.executable, "-m", "odradek.cli.main", "serve", "--until-eof"]
-        self._command += ["--brokers", str(brokers), "--port", "0", "--data-dir", str(data_dir)]
+        self._command += ["--brokers", str(brokers), "--port", "0"]
+        if "log.dirs" not in (settings or {}):
+            self._command += ["--data-dir", str(data_dir)]
         for name, value in (settings or {}).items():
             self._command += ["--set", f"{name}={value}"]
+        if test_faults:
+            self._command += ["--test-faults", "--admin-port", "0"]
+        # host:port of the admin listener of each broker, in the order of their ids; none without faults.
+        self._admin_addresses: list[str] = []
         self._supervisor: subprocess.Popen[str] | None = None
         # Their brokers have the same standard input, so it stays open until the cluster is closed.
         self._killed: list[subprocess.Popen[str]] = []
@@ -65,6 +82,11 @@ class ClusterProcess:
         document = json.loads(process_file(self._sockets(), broker_id).read_text())
         return int(document["pid"])
 
+    def fault(self, broker_id: BrokerId, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+        """Let a broker carry out a request about faults; see docs/testing.md. Raises OdradekError."""
+        address = self._admin_addresses[broker_id - 1]
+        return asked_admin(address, "/test/faults", json.dumps(document).encode())
+
     def start(self) -> None:
         """Start a supervisor; returns when all brokers serve. Raises OdradekError."""
         with self.log_path.open("ab") as errors:
@@ -74,7 +96,8 @@ class ClusterProcess:
         assert supervisor.stdout is not None
         for line in supervisor.stdout:
             if found := _READY.search(line):
-                self.addresses = found.group(1).split(", ")
+                self.addresses = found["opened"].split(", ")
+                self._admin_addresses = (found["admin"] or "").split(", ")
                 return
         code = supervisor.wait(START_TIMEOUT_S)
         self._supervisor = None

@@ -146,9 +146,9 @@ class Faults:
         return self._set("refuse_connections")
 
     @ends_at_caller
-    def full_disk(self) -> Fault:
-        """Fail everything that needs disk space, with ENOSPC."""
-        return self._set("full_disk")
+    def full_disk(self, *, directory: str | None = None) -> Fault:
+        """Fail everything that needs disk space, with ENOSPC: on all disks, or in one of `log.dirs`."""
+        return self._set("full_disk", directory=directory)
 
     @ends_at_caller
     def slow_disk(self, by: timedelta | float) -> Fault:

@@ -95,14 +95,23 @@ class LocalCluster(ClientVerbs):
     """
 
     @ends_at_caller
-    def __init__(self, brokers: int = 3, *, settings: Mapping[str, SettingValue] | None = None) -> None:
+    def __init__(
+        self,
+        brokers: int = 3,
+        *,
+        settings: Mapping[str, SettingValue] | None = None,
+        log_dirs: int = 1,
+    ) -> None:
         """`settings` are Kafka's broker settings by name, for all brokers.
 
+        Each broker has so many log directories, of which one may fail (`faults(1).full_disk(directory=...)`).
         Raises SettingError for an unknown setting, for an invalid value, and for one that each broker must
         have of its own.
         """
         if brokers < 1:
             raise SettingError(f"a cluster has at least one broker, not {brokers}")
+        if log_dirs < 1:
+            raise SettingError(f"a broker has at least one log directory, not {log_dirs}")
         given = settings or {}
         for name in _OWN_SETTINGS:
             if name in given:
@@ -112,6 +121,7 @@ class LocalCluster(ClientVerbs):
         broker_layers(self.settings)
         self.broker_ids: tuple[BrokerId, ...] = tuple(range(1, brokers + 1))
         """The ids of the brokers, also of those that are not running."""
+        self._log_dirs = log_dirs
         # None before `start` and after `close`.
         self._store: StoreThread | None = None
         self._hosts: dict[BrokerId, ThreadHost] = {}
@@ -299,6 +309,20 @@ class LocalCluster(ClientVerbs):
         return self._wait(leader, f"no broker that answers leads {topic}-{partition}", timeout)
 
     @ends_at_caller
+    def directory_of(self, broker_id: BrokerId, topic: str, partition: int = 0) -> str:
+        """Returns the log directory of a broker that holds its replica of a partition.
+
+        Raises ApiError if it has none, or if its directory is offline.
+        """
+        thread, wanted = self._running_host(broker_id).thread, TopicPartition(topic, partition)
+        log = thread.run(lambda: thread.core.logs.get(wanted))
+        if log is None:
+            raise ApiError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"broker {broker_id} has no replica of {wanted}"
+            )
+        return log.directory
+
+    @ends_at_caller
     def controller(self, *, timeout: float = WAIT_S) -> BrokerId:
         """Returns the controller as soon as it is a broker that answers. Raises WaitTimeout."""
 
@@ -369,15 +393,15 @@ class LocalCluster(ClientVerbs):
         store.start()
         self._store = store
         for one in self.broker_ids:
+            directories = [f"{directory / f'broker-{one}'}-{number}" for number in range(self._log_dirs)]
             settings = {
                 **self.settings,
+                "log.dirs": ",".join(directories),
                 "node.id": str(one),
                 "odradek.cluster.directory": store.directory,
                 "odradek.cluster.brokers": str(len(self.broker_ids)),
             }
-            self._hosts[one] = ThreadHost(
-                directory / f"broker-{one}", settings, VirtualClock(), durable=False
-            )
+            self._hosts[one] = ThreadHost(directory, settings, VirtualClock(), durable=False)
         with ThreadPoolExecutor(len(self._hosts)) as threads:
             for started in [threads.submit(host.start) for host in self._hosts.values()]:
                 started.result()

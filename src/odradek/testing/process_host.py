@@ -4,18 +4,17 @@ import json
 import os
 import signal
 from collections.abc import Mapping
-from http import HTTPStatus
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Final
 
-from odradek.base.errors import FaultRefused, OdradekError
+from odradek.base.errors import OdradekError
 from odradek.base.extras import missing_extra
+from odradek.testing.admin_requests import asked_admin
 from odradek.testing.broker_process import BrokerProcess
 from odradek.testing.host import BrokerNotRunning
 from odradek.testing.setting_texts import broker_layers
 
-HTTP_TIMEOUT_S: Final = 30.0
+WAIT_S: Final = 30.0
 
 
 class ProcessHost:
@@ -53,7 +52,7 @@ class ProcessHost:
         """See `Host.start`."""
         broker_layers(self._settings)  # the command only warns of unknown names
         if self.process.is_running:
-            self.process.wait(HTTP_TIMEOUT_S)  # it has failed
+            self.process.wait(WAIT_S)  # it has failed
         self.process.start()
 
     def stop(self) -> None:
@@ -98,22 +97,4 @@ class ProcessHost:
         if self.process.admin_address is None:
             wanted_by = f"asking a broker in another process for {path}"
             raise OdradekError(missing_extra("admin", wanted_by) or f"{wanted_by} needs its admin listener")
-        connection = HTTPConnection(self.process.admin_address, timeout=HTTP_TIMEOUT_S)
-        try:
-            connection.request(
-                "GET" if content is None else "POST", path, content, {"Content-Type": "application/json"}
-            )
-            answer = connection.getresponse()
-            document = json.load(answer)
-        except OSError as error:
-            raise OdradekError(
-                f"the broker does not answer at {self.process.admin_address}: {error}"
-            ) from None
-        finally:
-            connection.close()
-        if absent and answer.status == HTTPStatus.NOT_FOUND:
-            raise OdradekError(absent)
-        if answer.status != HTTPStatus.OK:
-            kind = FaultRefused if answer.status == HTTPStatus.BAD_REQUEST else OdradekError
-            raise kind(document["error"])
-        return document
+        return asked_admin(self.process.admin_address, path, content, absent)

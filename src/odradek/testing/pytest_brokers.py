@@ -76,10 +76,11 @@ def cluster_wanted_by(node: pytest.Item) -> dict[str, Any]:
     marker = node.get_closest_marker("odradek_cluster")
     if marker is None:
         return {}
-    unknown = sorted(set(marker.kwargs) - {"brokers", "settings"})
+    unknown = sorted(set(marker.kwargs) - {"brokers", "settings", "log_dirs"})
     if marker.args or unknown:
         raise MarkerError(
-            f"{node.nodeid}: the marker odradek_cluster takes brokers=3 and settings={{...}}, by name"
+            f"{node.nodeid}: the marker odradek_cluster takes brokers=3, log_dirs=1 and settings={{...}},"
+            " by name"
         )
     return dict(marker.kwargs)
 

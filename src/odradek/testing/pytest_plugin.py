@@ -60,7 +60,7 @@ __all__ = [
 _MARKERS = (
     "odradek(settings=None, process=False, scope='function', follow_patched_time=False): a broker of its own"
     " for the test, class or module that is marked",
-    "odradek_cluster(brokers=3, settings=None): how the cluster of odradek_cluster is made",
+    "odradek_cluster(brokers=3, log_dirs=1, settings=None): how the cluster of odradek_cluster is made",
     "odradek_topic(partitions=1, configs=None): how the topic of odradek_topic is made",
 )
 

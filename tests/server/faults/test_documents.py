@@ -316,6 +316,20 @@ def test_the_disk(faulty: Faulty) -> None:
     assert faulty.disk == DiskFaults()
 
 
+def test_the_disk_of_one_log_directory(faulty: Faulty) -> None:
+    (directory,) = faulty.node.core.settings.log_dirs
+    first = faulty.set(fault="full_disk", directory=directory)
+    assert faulty.disk == DiskFaults(full_directories=frozenset({directory}))
+    assert faulty.disk.is_full_at(f"{directory}/a-0/0.log")
+    assert not faulty.disk.is_full_at(f"{directory}-more/a-0/0.log")
+    faulty.set(fault="full_disk")
+    assert faulty.disk.is_full
+    faulty.set(fault="remove", id=first["id"])
+    assert faulty.disk == DiskFaults(is_full=True)
+    with pytest.raises(FaultRefused, match="/other is no log directory of this broker"):
+        faulty.set(fault="full_disk", directory="/other")
+
+
 def test_a_member_expires(faulty: Faulty) -> None:
     faulty.send(FindCoordinatorRequest(key="g"), 1)  # makes the topic of groups
     faulty.node.advance(5_000)

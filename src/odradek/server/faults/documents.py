@@ -4,7 +4,8 @@
     {"fault": "drop", "api": "Produce", "when": "before_answer", "client": "orders"}         -> {"id": 2}
     {"fault": "delay", "ms": 500}                                                            -> {"id": 3}
     {"fault": "error", "api": "LeaderAndIsr", "error": "STALE_BROKER_EPOCH", "from": "brokers"}  -> {"id": 4}
-    {"fault": "refuse_connections"}   {"fault": "full_disk"}   {"fault": "slow_disk", "ms": 50}
+    {"fault": "refuse_connections"}   {"fault": "slow_disk", "ms": 50}
+    {"fault": "full_disk"}    {"fault": "full_disk", "directory": "/data"}
     {"fault": "list"}    {"fault": "remove", "id": 1}    {"fault": "clear"}
     {"fault": "drop_connections"}    {"fault": "expire_member", "group": "g", "member": "consumer-1"}
     {"fault": "lose_producer_id", "producer_id": 4000}
@@ -45,7 +46,7 @@ _FIELDS: Final = {
     Kind.DELAY: _FILTERS | {"ms"},
     Kind.DROP: _FILTERS | {"when"},
     Kind.REFUSE_CONNECTIONS: frozenset(),
-    Kind.FULL_DISK: frozenset(),
+    Kind.FULL_DISK: frozenset({"directory"}),
     Kind.SLOW_DISK: frozenset({"ms"}),
 }
 _NAMES: Final = (
@@ -139,6 +140,8 @@ class FaultRequests:
             rule.times_left = _number(document, "times", 1, 1 << 31)
         if "ms" in _FIELDS[kind]:
             rule.delay_ms = _number(document, "ms", 0, DELAY_MS_MAX)
+        if document.get("directory") is not None:
+            rule.directory = self._log_directory(document)
         if kind is Kind.ERROR:
             rule.code = _code(document)
             self._check_refusal(rule)
@@ -159,6 +162,13 @@ class FaultRequests:
         if handler is None or handler.refuse is None:
             raise FaultRefused(f"{APIS[rule.api_key].name} has no answer that could hold an error")
 
+    def _log_directory(self, document: Document) -> str:
+        directory = _text(document, "directory")
+        known = self._reach.node.core.settings.log_dirs
+        if directory not in known:
+            raise FaultRefused(f"{directory} is no log directory of this broker: it has {', '.join(known)}")
+        return directory
+
     def _asker(self, document: Document) -> Asker:
         try:
             asker = Asker(_text(document, "from"))
@@ -178,7 +188,9 @@ class FaultRequests:
             requests.interposed = self._dispatches[asker] if rules.has_any_for(asker) else None
         reach.refuse_connections(bool(rules.of(Kind.REFUSE_CONNECTIONS)))
         if reach.disk is not None:
-            reach.disk.is_full = bool(rules.of(Kind.FULL_DISK))
+            full = {rule.directory for rule in rules.of(Kind.FULL_DISK)}
+            reach.disk.is_full = None in full
+            reach.disk.full_directories = frozenset(one for one in full if one is not None)
             reach.disk.delay_ms = sum(rule.delay_ms for rule in rules.of(Kind.SLOW_DISK))
 
     # --- faults that happen once
@@ -217,6 +229,7 @@ def _described(rule: Rule) -> Mapping[str, object]:
         "ms": rule.delay_ms if rule.kind in (Kind.DELAY, Kind.SLOW_DISK) else None,
         "when": str(rule.when) if rule.kind is Kind.DROP else None,
         "times_left": rule.times_left,
+        "directory": rule.directory,
         "from": None if rule.asker is Asker.CLIENTS else str(rule.asker),
     }
     described |= {name: value for name, value in given.items() if value is not None}

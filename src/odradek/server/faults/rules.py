@@ -89,6 +89,8 @@ class Rule:
     """To how many more requests it applies; None: to all until it is removed."""
     hits: int = 0
     """To how many requests or connections it has been applied."""
+    directory: str | None = None
+    """For a FULL_DISK: the only log directory that is full; None: all are."""
     asker: Asker = Asker.CLIENTS
     """For an ERROR, DELAY or DROP: whose requests."""
 

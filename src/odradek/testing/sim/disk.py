@@ -62,7 +62,7 @@ class DiskHandle:
 
     def check_room(self, path: str) -> None:
         """Called before each write that needs space; raises OSError on a full disk."""
-        if self.faults.is_full:
+        if self.faults.is_full_at(path):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
     # --- `FileSystem`
@@ -121,7 +121,7 @@ class DiskHandle:
         """See `FileSystem.space`."""
         self.operate("space", path)
         total_bytes, usable_bytes = self._disk.space(path)
-        return total_bytes, 0 if self.faults.is_full else usable_bytes
+        return total_bytes, 0 if self.faults.is_full_at(path) else usable_bytes
 
     def lock(self, path: str) -> DirectoryLock | None:
         """See `FileSystem.lock`."""
