@@ -10,8 +10,6 @@ from odradek.base.settings.definition import Setting, attribute_of
 from odradek.base.settings.protection import unkept_promise
 
 PACKAGE = Path(odradek.__file__).parent
-# The listeners of such a cluster are planned; a start with it is refused as long as there is no engine.
-READ_WITHOUT_EFFECT = {"zookeeper.connect"}
 
 
 def code() -> str:
@@ -27,7 +25,7 @@ def code() -> str:
 
 
 def is_read(setting: Setting, words: set[str]) -> bool:
-    return attribute_of(setting.name) in words - {attribute_of(name) for name in READ_WITHOUT_EFFECT}
+    return attribute_of(setting.name) in words
 
 
 def test_what_nothing_reads_is_declared_to_have_no_effect() -> None:

@@ -68,10 +68,10 @@ def test_an_unknown_name_cannot_be_resolved() -> None:
 
 
 def test_all_wrong_settings_of_a_file_are_named_at_once() -> None:
-    given = {"num.partitions": "0", "zookeeper.connect": "zoo:2181", "log.retention.ms": "soon"}
+    given = {"num.partitions": "0", "zookeeper.set.acl": "true", "log.retention.ms": "soon"}
     with pytest.raises(SettingError) as refused:
         SettingLayers.from_static(given)
     said = str(refused.value)
     assert said.startswith("3 settings are refused: (1) num.partitions ")
-    assert "; (2) zookeeper.connect cannot be set: " in said
+    assert "; (2) zookeeper.set.acl cannot be set: " in said
     assert "; (3) log.retention.ms must be " in said

@@ -58,11 +58,10 @@ PROMISES: Final = {
         "only PLAINTEXT is served yet, and nothing would be encrypted", ("PLAINTEXT",)
     ),
     "security.providers": Promise("nothing here is encrypted yet, and they would never be used"),
-    "zookeeper.connect": Promise(
-        "ZooKeeper is not served yet, and this broker would be a cluster of its own",
-        way_on="remove it to start a cluster of one broker",
+    "zookeeper.set.acl": Promise(
+        "access control lists are not served yet, and everybody could change what ZooKeeper holds", ("false",)
     ),
-    "zookeeper.set.acl": Promise("ZooKeeper is not served yet, and it would protect nothing", ("false",)),
+    "zookeeper.ssl.client.enable": Promise("connections to ZooKeeper are not encrypted yet", ("false",)),
 }
 
 _PROMISES_OF_LISTENER: Final = {

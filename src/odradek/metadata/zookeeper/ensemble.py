@@ -40,6 +40,11 @@ class Ensemble:
         bytes_max = REQUEST_BYTES_MAX - head_bytes
         return StoreLimits(bytes_max, _OPERATIONS_MAX, bytes_max)
 
+    @property
+    def without_chroot(self) -> "Ensemble":
+        """The same servers, at their root."""
+        return Ensemble(self.servers)
+
     def __str__(self) -> str:
         named = (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.servers)
         return ",".join(named) + self.chroot
@@ -61,6 +66,6 @@ def _server(text: str, server: str) -> tuple[str, int]:
         host, port = parts.hostname, parts.port
     except ValueError:
         host = port = None
-    if not host or "@" in server or port == 0:
+    if not host or "@" in server or len(host.split()) != 1 or port == 0:
         raise SettingError(f"zookeeper.connect={text}: {server!r} is no host:port")
     return host, PORT if port is None else port

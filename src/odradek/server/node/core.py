@@ -173,7 +173,7 @@ class BrokerCore:
             self.store_session,
             surroundings,
             self.slices,
-            lambda: self.layers.in_force.broker_session_timeout_ms,
+            lambda: self.layers.in_force.store_session_timeout_ms,
         )
         """Decides about topics, settings and leaders, if this broker is the controller."""
         self.forwarding = Forwarding(

@@ -69,8 +69,8 @@ class TopicMaking:
     clock: Clock
     run_steps: RunSteps
     """Runs the answers to requests that have waited: one request may ask for very many keys."""
-    cluster_brokers: Callable[[], int]
-    """How many brokers the cluster is meant to have."""
+    cluster_brokers: Callable[[], int | None]
+    """How many brokers the cluster is meant to have; None if that is not known."""
 
 
 class InternalTopic:
@@ -130,7 +130,9 @@ class InternalTopic:
 
     @property
     def _replicas(self) -> int:
-        return max(1, min(self.spec.replication_factor, self._making.cluster_brokers()))
+        meant = self._making.cluster_brokers()
+        asked = self.spec.replication_factor
+        return asked if meant is None else max(1, min(asked, meant))
 
     def _has_brokers(self) -> bool:
         """Whether enough brokers live for the topic's replicas; logs it if not."""

@@ -47,7 +47,10 @@ class Surroundings:
     """Called with each problem that the node finds, at its start and later."""
     on_failure: Callable[[str], None]
     """Called with the reason when the node cannot go on; the owner then stops it."""
-    cluster_brokers: Callable[[], int] = _alone
-    """How many brokers the cluster is meant to have: internal topics wait for that many at most (R17)."""
+    cluster_brokers: Callable[[], int | None] = _alone
+    """How many brokers the cluster is meant to have: internal topics have so many replicas at most (R17).
+
+    None: as many as their replication factors ask for.
+    """
     boot_id: str = ""
     """The boot id of the machine (R15), which changes when it restarts; empty when it is not known."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.base.errors import OdradekError
 from odradek.base.execution import Defer
+from odradek.base.settings import BrokerSettings
 from odradek.server.node import stages
 from odradek.server.node.life import Life
 from odradek.server.node.node import Node
@@ -190,9 +191,16 @@ def _surroundings(shell: Shell, store: BrokerStore) -> Surroundings:
         store=store.session(),
         on_finding=_log_finding,
         on_failure=shell.on_failure,
-        cluster_brokers=lambda: shell.settings.odradek_cluster_brokers,
+        cluster_brokers=lambda: _brokers_meant(shell.settings),
         boot_id=boot_id(),
     )
+
+
+def _brokers_meant(settings: BrokerSettings) -> int | None:
+    """How many brokers the cluster is meant to have; None if nothing says it."""
+    if settings.odradek_cluster_brokers is None and not settings.zookeeper_connect:
+        return 1
+    return settings.odradek_cluster_brokers
 
 
 def _log_finding(finding: Finding) -> None:

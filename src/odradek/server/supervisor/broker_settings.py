@@ -34,6 +34,7 @@ _OWN: Final = {
     "odradek.metadata.file": "the supervisor keeps the metadata store in the first of log.dirs",
     "odradek.cluster.directory": "the supervisor makes that directory",
     "odradek.cluster.brokers": "--brokers says how many there are",
+    "zookeeper.connect": "the supervisor has the metadata store of its brokers; start each broker by itself",
 }
 
 

@@ -93,19 +93,3 @@ class AcceptedSettings:
         "The roles of a machine in a KRaft cluster.",
         no_effect="this broker is its own controller, without a KRaft quorum",
     )
-    zookeeper_connection_timeout_ms: int | None = setting(
-        Kind.INT,
-        "zookeeper.connection.timeout.ms",
-        None,
-        "How long the first connection to ZooKeeper may take.",
-        no_effect="ZooKeeper is not served yet",
-        least=1,
-    )
-    zookeeper_session_timeout_ms: int = setting(
-        Kind.INT,
-        "zookeeper.session.timeout.ms",
-        18_000,
-        "The session timeout that the broker requests from ZooKeeper.",
-        no_effect="ZooKeeper is not served yet",
-        least=1,
-    )

@@ -38,12 +38,6 @@ class ListenerSettings:
         ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL"),
         "The security protocol of each listener name.",
     )
-    zookeeper_connect: str | None = setting(
-        Kind.STRING,
-        "zookeeper.connect",
-        None,
-        "The ZooKeeper ensemble of a cluster of several machines; none: the embedded store.",
-    )
     odradek_admin_host: str = setting(
         Kind.STRING,
         "odradek.admin.host",
@@ -79,11 +73,12 @@ class ListenerSettings:
         "store and, unless inter.broker.listener.name is set, a listener between brokers for each of them; "
         "none: the broker is alone.",
     )
-    odradek_cluster_brokers: int = setting(
+    odradek_cluster_brokers: int | None = setting(
         Kind.INT,
         "odradek.cluster.brokers",
-        1,
-        "How many brokers the cluster is meant to have: internal topics wait for that many at most.",
+        None,
+        "How many brokers the cluster is meant to have: internal topics have so many replicas at most; none: "
+        "with zookeeper.connect as many as their replication factors ask for, else 1.",
         least=1,
     )
     request_timeout_ms: int = setting(

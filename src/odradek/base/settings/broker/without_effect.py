@@ -229,11 +229,9 @@ _AREAS: Final[dict[str, str]] = {
         num.replica.alter.log.dirs.threads int
         replica.socket.receive.buffer.bytes int
     """,
-    "the embedded metadata store is no ZooKeeper": """
+    "nothing is encrypted or protected in ZooKeeper yet": """
         zookeeper.clientCnxnSocket string
-        zookeeper.max.in.flight.requests int 1..
         zookeeper.set.acl boolean
-        zookeeper.sync.time.ms int
         zookeeper.ssl.client.enable boolean
         zookeeper.ssl.keystore.location string
         zookeeper.ssl.keystore.password password
@@ -241,6 +239,7 @@ _AREAS: Final[dict[str, str]] = {
         zookeeper.ssl.truststore.password password
     """,
     "Apache Kafka does not know it any more either": """
+        zookeeper.sync.time.ms int
         auto.include.jmx.reporter boolean
         control.plane.listener.name string
         inter.broker.protocol.version string
