@@ -73,6 +73,13 @@ def test_a_bad_setting_ends_with_code_2_and_one_sentence(capsys: pytest.CaptureF
     assert capsys.readouterr().err == "odradek: num.partitions must be a whole number, not 'none'\n"
 
 
+@pytest.mark.parametrize("given", ["log.dirs=", "log.dir= , "])
+def test_no_log_directory_at_all_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was a traceback, also for a settings file that has the name and no value."""
+    assert run(["serve", "--set", given]) == 2
+    assert capsys.readouterr().err == "odradek: log.dirs must hold at least one\n"
+
+
 def test_faults_need_the_listener_that_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--data-dir", str(tmp_path / "data"), "--test-faults"]) == 2
     said = "odradek: --test-faults needs the admin listener: give --admin-port too\n"

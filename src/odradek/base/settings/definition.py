@@ -153,6 +153,11 @@ class Setting:
             raise SettingError(f"{self.name} {fault}")
 
 
+def fault_if_empty(value: tuple[str, ...]) -> str | None:
+    """The fault of a list that must not be empty."""
+    return None if value else "must hold at least one"
+
+
 def _parts(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 

@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.base.settings.definition import Kind, setting
-
-
-def _empty(value: tuple[str, ...]) -> str | None:
-    return None if value else "must hold at least one"
+from odradek.base.settings.definition import Kind, fault_if_empty, setting
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -43,7 +39,7 @@ class GroupSettings:
         ("uniform", "range"),
         "The assignors of the consumer protocol; the first one is used if members name none.",
         choices=("uniform", "range"),
-        fault=_empty,
+        fault=fault_if_empty,
     )
     group_consumer_heartbeat_interval_ms: int = setting(
         Kind.INT,

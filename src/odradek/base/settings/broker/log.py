@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.base.settings.definition import LONG_MAX, Kind, Update, setting
+from odradek.base.settings.definition import LONG_MAX, Kind, Update, fault_if_empty, setting
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -40,7 +40,11 @@ class LogSettings:
         least=1,
     )
     log_dirs: tuple[str, ...] = setting(
-        Kind.LIST, "log.dirs", ("data",), "The directories that hold the partitions' logs."
+        Kind.LIST,
+        "log.dirs",
+        ("data",),
+        "The directories that hold the partitions' logs.",
+        fault=fault_if_empty,
     )
     log_cleaner_enable: bool = setting(
         Kind.BOOLEAN, "log.cleaner.enable", True, "Whether compacted topics are compacted."
