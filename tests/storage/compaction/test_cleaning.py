@@ -282,6 +282,20 @@ def test_damage_ends_a_cleaning_and_changes_nothing(facts: Facts) -> None:
     assert facts.disk.read(path) == before
 
 
+@pytest.mark.parametrize(("batch", "wrong_offset"), [(0, 1), (0, 3), (1, 0), (1, 3), (2, 1), (1, 1 << 56)])
+def test_a_batch_at_a_wrong_offset_ends_a_cleaning(facts: Facts, batch: int, wrong_offset: int) -> None:
+    """L5: no CRC covers the base offset. The older of two records would stay, or the cleaner would fail."""
+    for value in ("1", "2", "3"):
+        facts.write(("k", value), roll=value == "3")
+    path = next(iter(facts.log.segments)).file.path
+    size_bytes = len(facts.disk.read(path)) // 3
+    facts.disk.file(path).write_at(wrong_offset.to_bytes(8), batch * size_bytes)
+    before = facts.disk.read(path)
+    with pytest.raises(CorruptRecord, match="lies among the offsets"):
+        facts.clean(roll=False)
+    assert facts.disk.read(path) == before
+
+
 def test_segments_are_grouped_by_what_one_may_hold() -> None:
     def job(sizes: list[int], **limits: int) -> CleaningJob:
         extents = tuple(SegmentExtent(100 * number, size) for number, size in enumerate(sizes))

@@ -10,6 +10,7 @@ It reads closed segments, which no longer change, and writes files that are not 
 
 from collections.abc import Callable, Iterator, Sequence
 
+from odradek.base.errors import CorruptRecord
 from odradek.base.ids import Offset
 from odradek.records.control import read_marker
 from odradek.records.framing import body_of
@@ -85,6 +86,8 @@ class _Cleaning:
         self._file_system = file_system
         self._on_segment = on_segment
         self._pace = pace
+        # By the base offset of a segment: the offset at which the next one begins.
+        self._ends = {segment.base_offset: end for segment, end in job.ranges()}
         dirty_offsets = job.end_offset - job.first_dirty_offset
         self._latest = OffsetMap(job.map_bytes_max, dirty_offsets)
         self._report = CleaningReport(job.first_dirty_offset)
@@ -197,12 +200,25 @@ class _Cleaning:
         self._on_segment(CleanedSegment(group, cleaned.size_bytes))
 
     def _batches(self, segment: SegmentExtent) -> Iterator[tuple[BatchHeader, memoryview]]:
-        """Every batch of a segment, its CRC checked."""
+        """Every batch of a segment, its CRC and its offsets checked.
+
+        No CRC covers the base offset, and a wrong one lets an older record of a key win.
+        """
+        next_offset, end = segment.base_offset, self._ends[segment.base_offset]
+        # A log of a follower may begin within a batch.
+        is_first = True
         file = self._file_system.file(self._path(segment, file_names.LOG))
         unpaced_bytes = 0
         try:
             for _, header, batch in walk_batches(file, 0, segment.size_bytes):
                 check_crc(batch, header)
+                begins_at = header.last_offset if is_first else header.base_offset
+                if begins_at < next_offset or header.last_offset >= end:
+                    raise CorruptRecord(
+                        f"{file.path}: the batch of the offsets {header.base_offset} to {header.last_offset} "
+                        f"lies among the offsets {next_offset} to {end - 1}"
+                    )
+                is_first, next_offset = False, header.next_offset
                 yield header, batch
                 unpaced_bytes += header.size_bytes
                 if unpaced_bytes >= _WRITE_CHUNK_BYTES:
