@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from odradek.base.errors import FaultRefused
 from odradek.client.admin import Admin
 from odradek.client.cluster_admin import ClusterAdmin
 from odradek.client.configuration import ClientConfig
@@ -25,7 +26,12 @@ def cluster(tmp_path: Path) -> Iterator[ClusterProcess]:
     made = ClusterProcess(
         tmp_path / "a",
         3,
-        settings={"log.dirs": directories, "default.replication.factor": "3", "min.insync.replicas": "2"},
+        settings={
+            "log.dirs": directories,
+            "default.replication.factor": "3",
+            "min.insync.replicas": "2",
+            "replica.lag.time.max.ms": "1000",
+        },
         log_path=tmp_path / "log",
         test_faults=True,
     )
@@ -71,10 +77,38 @@ def test_a_log_directory_fails_and_its_partitions_are_led_elsewhere(
     assert cluster.pid_of(1) == pid
 
 
-def is_elsewhere(cluster: ClusterProcess, lost: set[int]) -> bool:
+def is_elsewhere(cluster: ClusterProcess, lost: set[int], seen_by: int = 2) -> bool:
     """Whether broker 1 is out of the ISRs of these partitions, leads none of them, and keeps the others."""
-    with ClusterAdmin(ClientConfig(cluster.bootstrap_servers)) as admin:
+    with ClusterAdmin(ClientConfig(cluster.addresses[seen_by - 1])) as admin:
         known, _ = admin.partitions([TOPIC])
     return all(
         one.leader > 0 and (1 in one.isr) == (one.topic_partition.partition not in lost) for one in known
     )
+
+
+def test_brokers_are_isolated_and_leaders_moved_over_http(cluster: ClusterProcess) -> None:
+    """Design 5, from any language: the documents of docs/testing.md."""
+    with Admin(ClientConfig(cluster.bootstrap_servers)) as admin:
+        admin.create_topic(TOPIC, partitions=4, replication_factor=-1)
+        admin.wait_until_known(TOPIC, 4)
+    for partition in range(4):
+        moved = {"fault": "move_leader", "topic": TOPIC, "partition": partition, "to": 2}
+        assert cluster.fault(1, moved) == {"leader": 2}
+    (coordinator,) = cluster.fault(3, {"fault": "move_coordinator", "group": "billing", "to": 2}).values()
+    assert coordinator == 2
+    with pytest.raises(FaultRefused, match="INVALID_REPLICA_ASSIGNMENT: broker 9 has no replica of orders-0"):
+        cluster.fault(2, {"fault": "move_leader", "topic": TOPIC, "to": 9})
+    with pytest.raises(FaultRefused, match="either a group or a transactional_id"):
+        cluster.fault(2, {"fault": "move_coordinator", "to": 2})
+    with pytest.raises(FaultRefused, match="move_leader takes no group"):
+        cluster.fault(2, {"fault": "move_leader", "topic": TOPIC, "group": "billing"})
+    with pytest.raises(FaultRefused, match="topic is a text, not None"):
+        cluster.fault(2, {"fault": "move_leader"})
+    cut = cluster.fault(1, {"fault": "isolate", "from": "brokers", "way": "out"})
+    produce(cluster, range(20))
+    deadline = Deadline(WAIT_S)
+    while not is_elsewhere(cluster, set(range(4))):
+        assert not deadline.is_over()
+    cluster.fault(1, {"fault": "remove", **cut})
+    while not is_elsewhere(cluster, set()):
+        assert not deadline.is_over()

@@ -1,5 +1,6 @@
 """`LocalCluster` with unmodified clients: brokers are killed, stopped and paused, and nothing is lost."""
 
+import subprocess
 import sys
 import threading
 import time
@@ -39,10 +40,14 @@ class Writer:
 
     def write(self, numbers: range) -> None:
         """Send these, and wait until all are acknowledged."""
+        self.send(numbers)
+        assert self._producer.flush(WAIT_S) == 0
+
+    def send(self, numbers: range) -> None:
+        """Send these."""
         for number in numbers:
             self._producer.produce(self._topic, str(number).encode(), on_delivery=self._on_delivery)
             self._producer.poll(0)
-        assert self._producer.flush(WAIT_S) == 0
 
     def _on_delivery(self, error: object, message: object) -> None:
         assert error is None, str(error)
@@ -292,6 +297,28 @@ def test_nothing_is_left_at_the_end() -> None:
     with pytest.raises(BrokerNotRunning, match="not started yet, or is closed"):
         cluster.bootstrap_servers  # noqa: B018
     cluster.close()
+
+
+def test_code_is_loaded_before_brokers_run_on_several_threads() -> None:
+    """Two threads that load a package and its module at once may see half of it, and an order fails."""
+    program = """
+import sys
+from odradek.server.node.load_order import LOAD_ORDER
+from odradek.testing import LocalCluster
+from odradek.testing.thread_host import ThreadHost
+
+def start(host):
+    missing = [name for name in LOAD_ORDER if name not in sys.modules]
+    print(missing)
+    raise SystemExit(bool(missing))
+
+ThreadHost.start = start
+LocalCluster(2).start()
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=WAIT_S
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_what_cannot_be_set_is_refused_before_the_start() -> None:

@@ -10,22 +10,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from odradek.base.errors import OdradekError
 from odradek.testing.broker import Broker
 
 P = ParamSpec("P")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R")
 
 
-def _twin(method: Callable[Concatenate[Broker, P], R]) -> Callable[Concatenate[AsyncVerbs, P], Awaitable[R]]:
+class Verbs(Protocol[T_co]):
+    """Has the methods of `owner` as coroutines."""
+
+    @property
+    def owner(self) -> T_co:
+        """A broker or a cluster."""
+
+
+def twin_of(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Verbs[T], P], Awaitable[R]]:
     """Returns the method as a coroutine function; it calls a subclass's override where there is one."""
     name = method.__name__
 
-    async def twin(self: AsyncVerbs, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def twin(self: Verbs[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
         __tracebackhide__ = True
-        call: Callable[[], R] = partial(getattr(self.broker, name), *args, **kwargs)
+        call: Callable[[], R] = partial(getattr(self.owner, name), *args, **kwargs)
         try:
             return await on_another_thread(call)
         except OdradekError as error:
@@ -39,24 +49,24 @@ class AsyncVerbs:
     """The methods of a `Broker`, as coroutines."""
 
     def __init__(self, broker: Broker) -> None:
-        self.broker = broker
+        self.owner = broker
 
-    start = _twin(Broker.start)
-    stop = _twin(Broker.stop)
-    restart = _twin(Broker.restart)
-    kill = _twin(Broker.kill)
-    pause = _twin(Broker.pause)
-    resume = _twin(Broker.resume)
-    close = _twin(Broker.close)
-    create_topic = _twin(Broker.create_topic)
-    delete_topic = _twin(Broker.delete_topic)
-    topics = _twin(Broker.topics)
-    produce = _twin(Broker.produce)
-    records = _twin(Broker.records)
-    wait_for = _twin(Broker.wait_for)
-    wait_group_at_rest = _twin(Broker.wait_group_at_rest)
-    wait_lag_zero = _twin(Broker.wait_lag_zero)
-    describe = _twin(Broker.describe)
+    start = twin_of(Broker.start)
+    stop = twin_of(Broker.stop)
+    restart = twin_of(Broker.restart)
+    kill = twin_of(Broker.kill)
+    pause = twin_of(Broker.pause)
+    resume = twin_of(Broker.resume)
+    close = twin_of(Broker.close)
+    create_topic = twin_of(Broker.create_topic)
+    delete_topic = twin_of(Broker.delete_topic)
+    topics = twin_of(Broker.topics)
+    produce = twin_of(Broker.produce)
+    records = twin_of(Broker.records)
+    wait_for = twin_of(Broker.wait_for)
+    wait_group_at_rest = twin_of(Broker.wait_group_at_rest)
+    wait_lag_zero = twin_of(Broker.wait_lag_zero)
+    describe = twin_of(Broker.describe)
 
 
 async def on_another_thread(call: Callable[[], R]) -> R:

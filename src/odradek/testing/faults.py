@@ -28,6 +28,9 @@ Await: TypeAlias = Callable[[Callable[[], bool], float], bool]
 """Waits until a condition holds, for at most the given number of seconds; returns whether it holds."""
 Asker: TypeAlias = Literal["clients", "brokers"]
 
+Side: TypeAlias = Literal["brokers", "store"]
+Way: TypeAlias = Literal["both", "in", "out"]
+
 _LOOK_EVERY_S = 0.005
 
 
@@ -154,6 +157,15 @@ class Faults:
     def slow_disk(self, by: timedelta | float) -> Fault:
         """Delay each write and each sync, by seconds or a timedelta."""
         return self._set("slow_disk", ms=_ms(by))
+
+    @ends_at_caller
+    def isolate(self, *, from_: Side | None = None, way: Way = "both") -> Fault:
+        """Hold back what goes between this broker and the others, or its metadata store; None: both.
+
+        With `way="in"` nothing reaches the broker, with "out" nothing leaves it. Connections stay open, and
+        what was held back arrives when the fault is removed.
+        """
+        return self._set("isolate", way=way, **({} if from_ is None else {"from": from_}))
 
     @ends_at_caller
     def expire_member(self, group: str, member: str) -> list[str]:

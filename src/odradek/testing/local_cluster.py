@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 import uuid
 import weakref
 from collections.abc import Callable, Mapping
@@ -26,14 +25,13 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.admin_connection import CoordinatorKey
-from odradek.net.request_pipeline import ConnectionFailed
+from odradek.server.handlers.registry import Handlers
 from odradek.testing.broker import TEST_SETTINGS
-from odradek.testing.client_verbs import WAIT_S, ClientVerbs
-from odradek.testing.deadline import Deadline, WaitTimeout
-from odradek.testing.faults import Faults
+from odradek.testing.client_verbs import WAIT_S
+from odradek.testing.cluster_verbs import ClusterVerbs
+from odradek.testing.faults import Fault, Faults, Side, Way
 from odradek.testing.host import BrokerNotRunning
 from odradek.testing.machine_clock import MachineClock
-from odradek.testing.own_client import own_client
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.store_thread import StoreThread
 from odradek.testing.thread_host import ThreadHost
@@ -41,8 +39,7 @@ from odradek.testing.tracebacks import ends_at_caller
 from odradek.testing.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
-    from odradek.client.cluster_admin import ClusterAdmin
-    from odradek.client.cluster_state import ClusterPartition, ClusterState
+    from odradek.testing.asynchronous_cluster import AsyncClusterVerbs
 
 T = TypeVar("T")
 
@@ -58,16 +55,6 @@ _OWN_SETTINGS: Final = (
     "odradek.metadata.file",
 )
 _NOT_STARTED: Final = "the cluster was not started yet, or is closed"
-_COMING: Final = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.NOT_CONTROLLER,
-        ErrorCode.BROKER_NOT_AVAILABLE,
-    }
-)
-"""Errors that go away by themselves while a broker has just been lost or has just come."""
 
 
 def cluster_settings(brokers: int) -> dict[str, SettingValue]:
@@ -88,7 +75,7 @@ def cluster_settings(brokers: int) -> dict[str, SettingValue]:
     }
 
 
-class LocalCluster(ClientVerbs):
+class LocalCluster(ClusterVerbs):
     """Brokers 1, 2, ...: a `with` block starts them and removes them at the end; or call `start` and `close`.
 
     Invariant: a broker that is started again has the same port and the same data.
@@ -129,6 +116,8 @@ class LocalCluster(ClientVerbs):
         # Brokers on which faults were set since they were last cleared, and those whose disk was full.
         self._faulty: set[BrokerId] = set()
         self._full: set[BrokerId] = set()
+        # Those that were isolated since; what is in force, they say themselves.
+        self._isolated: set[BrokerId] = set()
         # Removes the temporary directory, at the end of the process at the latest.
         self._remove: Callable[[], object] = lambda: None
 
@@ -220,7 +209,7 @@ class LocalCluster(ClientVerbs):
             self.resume(one)
         for one in self._faulty & set(self.running):
             self.stop(one) if one in self._full else self.faults(one).clear()
-        self._faulty, self._full = set(), set()
+        self._faulty, self._full, self._isolated = set(), set(), set()
         self.start()
         self.wait_in_sync()
 
@@ -229,6 +218,25 @@ class LocalCluster(ClientVerbs):
         """The faults that a test can set on one broker; see `Faults`. They end when the broker does."""
         self._running_host(broker_id)
         return Faults(partial(self._fault, broker_id))
+
+    @ends_at_caller
+    def isolate(self, broker_id: BrokerId, *, from_: Side | None = None, way: Way = "both") -> Fault:
+        """Cut a broker off: from the other brokers, from the metadata store, or (None) from both.
+
+        With `way="in"` nothing reaches it, with "out" nothing leaves it. Connections stay open, and what was
+        held back arrives when the fault is removed or its `with` block ends. Clients still reach the broker.
+        Without the store it loses its leaderships after `broker.session.timeout.ms`.
+        """
+        return self.faults(broker_id).isolate(from_=from_, way=way)
+
+    @ends_at_caller
+    def expire_session(self, broker_id: BrokerId) -> None:
+        """End the session of a running broker with the metadata store, as if the store had not heard of it.
+
+        The others lead its partitions, until it has registered again.
+        """
+        self._running_host(broker_id)
+        self._running_store().end_sessions(broker_id)
 
     @ends_at_caller
     def pause_store(self) -> None:
@@ -296,17 +304,7 @@ class LocalCluster(ClientVerbs):
         self.wait_in_sync(topic)
         return topic
 
-    # --- who does what
-
-    @ends_at_caller
-    def leader_of(self, topic: str, partition: int = 0, *, timeout: float = WAIT_S) -> BrokerId:
-        """Returns the leader of a partition as soon as it has one that answers. Raises WaitTimeout."""
-
-        def leader(admin: ClusterAdmin) -> BrokerId | None:
-            found = self._partition(admin, topic, partition).leader
-            return found if found in self._answering_ids() else None
-
-        return self._wait(leader, f"no broker that answers leads {topic}-{partition}", timeout)
+    # --- where a replica is
 
     @ends_at_caller
     def directory_of(self, broker_id: BrokerId, topic: str, partition: int = 0) -> str:
@@ -322,67 +320,23 @@ class LocalCluster(ClientVerbs):
             )
         return log.directory
 
-    @ends_at_caller
-    def controller(self, *, timeout: float = WAIT_S) -> BrokerId:
-        """Returns the controller as soon as it is a broker that answers. Raises WaitTimeout."""
+    # --- coroutines
 
-        def controller(admin: ClusterAdmin) -> BrokerId | None:
-            found = admin.describe().controller_id
-            return found if found in self._answering_ids() else None
+    @property
+    def aio(self) -> AsyncClusterVerbs:
+        """The same methods, as coroutines."""
+        from odradek.testing.asynchronous_cluster import AsyncClusterVerbs
 
-        return self._wait(controller, "no broker that answers is the controller", timeout)
+        return AsyncClusterVerbs(self)
 
-    @ends_at_caller
-    def coordinator_of(self, group: str, *, timeout: float = WAIT_S) -> BrokerId:
-        """Returns the coordinator of a consumer group as soon as it is a broker that answers.
+    async def __aenter__(self) -> Self:
+        await self.aio.start()
+        return self
 
-        Raises WaitTimeout.
-        """
-
-        return self._coordinator(CoordinatorKey.GROUP, group, timeout)
-
-    @ends_at_caller
-    def move_leader(self, topic: str, partition: int = 0, *, timeout: float = WAIT_S) -> BrokerId:
-        """Give a partition its preferred leader, the first of its replicas; returns it when it leads.
-
-        Raises ApiError if it is not in sync, WaitTimeout if it does not lead in time.
-        """
-        from odradek.client.cluster_admin import ClusterAdmin, Election
-
-        wanted = TopicPartition(topic, partition)
-        with ClusterAdmin(own_client(self._servers())) as admin:
-            (result,) = admin.elect(Election.PREFERRED, [wanted])
-        if result.code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED):
-            raise ApiError(result.code, f"{wanted}: {result.message}")
-
-        def preferred(admin: ClusterAdmin) -> BrokerId | None:
-            found = self._partition(admin, topic, partition)
-            return found.leader if found.leader == found.replicas[0] else None
-
-        return self._wait(preferred, f"{wanted} is not led by its preferred leader", timeout)
-
-    @ends_at_caller
-    def wait_in_sync(self, topic: str | None = None, *, timeout: float = WAIT_S) -> None:
-        """Returns when all replicas of a topic, or of all topics, are in sync as every broker knows it.
-
-        Every broker must run. Raises WaitTimeout, which names the partitions that are not in sync.
-        """
-        deadline, behind = Deadline(timeout), ["nothing is known yet"]
-        while not deadline.is_over():
-            states = [self._state_of(one) for one in self.broker_ids]
-            behind = [
-                f"broker {one} does not answer"
-                for one, state in zip(self.broker_ids, states, strict=True)
-                if state is None
-            ]
-            known = [state for state in states if state is not None]
-            behind += sorted(
-                {text for state in known for text in _behind(state, topic, len(self.broker_ids))}
-            )
-            if not behind:
-                return
-            time.sleep(_LOOK_S)
-        raise WaitTimeout(f"not in sync after {timeout:g} s: {'; '.join(behind)}")
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aio.close()
 
     # --- within
 
@@ -402,6 +356,7 @@ class LocalCluster(ClientVerbs):
                 "odradek.cluster.brokers": str(len(self.broker_ids)),
             }
             self._hosts[one] = ThreadHost(directory, settings, VirtualClock(), durable=False)
+        _load_code()
         with ThreadPoolExecutor(len(self._hosts)) as threads:
             for started in [threads.submit(host.start) for host in self._hosts.values()]:
                 started.result()
@@ -410,14 +365,6 @@ class LocalCluster(ClientVerbs):
         for kind in CoordinatorKey:
             self._coordinator(kind, "first", WAIT_S)
         self.wait_in_sync()
-
-    def _coordinator(self, kind: CoordinatorKey, key: str, timeout: float) -> BrokerId:
-        def coordinator(admin: ClusterAdmin) -> BrokerId | None:
-            found = admin.coordinator_of(kind, key)
-            return found if found in self._answering_ids() else None
-
-        otherwise = f"no broker that answers coordinates the {kind.name.lower()} {key!r}"
-        return self._wait(coordinator, otherwise, timeout)
 
     def _host(self, broker_id: BrokerId) -> ThreadHost:
         if not self._hosts:
@@ -446,71 +393,39 @@ class LocalCluster(ClientVerbs):
         self._faulty.add(broker_id)
         if document.get("fault") == "full_disk":
             self._full.add(broker_id)
+        if document.get("fault") == "isolate":
+            self._isolated.add(broker_id)
         return answer
 
     def _answering_ids(self) -> list[BrokerId]:
-        return [one for one in self.running if one not in self._paused]
+        return [
+            one for one in self.running if one not in self._paused and not self._is_isolated(one, "store")
+        ]
+
+    def _is_isolated(self, broker_id: BrokerId, side: Side) -> bool:
+        if broker_id not in self._isolated:
+            return False
+        rules = self._hosts[broker_id].fault({"fault": "list"})
+        return any(one["fault"] == "isolate" and one.get("from") in (None, side) for one in rules)
 
     def _servers(self) -> str:
-        found = [self.address_of(one) for one in self._answering_ids()]
+        answering = self._answering_ids()
+        # One that is isolated from the others may know what was true long ago.
+        informed = [one for one in answering if not self._is_isolated(one, "brokers")]
+        found = [self.address_of(one) for one in informed or answering]
         if not found:
-            raise BrokerNotRunning("no broker of the cluster is running, or all are paused")
+            raise BrokerNotRunning("no broker of the cluster is running, or all are paused or isolated")
         return ",".join(found)
 
     def _now_ms(self) -> int:
         return MachineClock().wall_ms()
 
-    def _state_of(self, broker_id: BrokerId) -> ClusterState | None:
-        """What one broker knows; None if it does not answer."""
-        from odradek.client.cluster_admin import ClusterAdmin
 
-        if broker_id not in self._answering_ids():
-            return None
-        try:
-            with ClusterAdmin(own_client(self.address_of(broker_id))) as admin:
-                return admin.describe()
-        except (ConnectionFailed, ApiError):
-            return None
+def _load_code() -> None:
+    """Load what brokers leave out at their start.
 
-    def _partition(self, admin: ClusterAdmin, topic: str, partition: int) -> ClusterPartition:
-        """Raises ApiError, which the caller waits for to pass, if it is not known."""
-        wanted = TopicPartition(topic, partition)
-        for one in admin.partitions([topic])[0]:
-            if one.topic_partition == wanted:
-                return one
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {wanted}")
-
-    def _wait(self, ask: Callable[[ClusterAdmin], T | None], otherwise: str, timeout: float) -> T:
-        """Returns the first answer that is not None. Raises WaitTimeout."""
-        from odradek.client.cluster_admin import ClusterAdmin
-
-        deadline, last = Deadline(timeout), ""
-        while not deadline.is_over():
-            try:
-                with ClusterAdmin(own_client(self._servers())) as admin:
-                    found = ask(admin)
-                if found is not None:
-                    return found
-            except ConnectionFailed as failed:
-                last = f": {failed}"
-            except ApiError as refused:
-                if refused.code not in _COMING:
-                    raise
-                last = f": {refused}"
-            time.sleep(_LOOK_S)
-        raise WaitTimeout(f"{otherwise} after {timeout:g} s{last}")
-
-
-def _behind(state: ClusterState, topic: str | None, brokers: int) -> list[str]:
-    """What is still missing in the state that a broker knows, each in a few words."""
-    partitions = [one for one in state.partitions if topic in (None, one.topic_partition.topic)]
-    found = [
-        f"{one.topic_partition} has replicas {one.replicas}, of which {one.isr} are in sync"
-        for one in partitions
-        if one.missing or one.leader not in one.isr
-    ]
-    if topic is not None and not partitions:
-        found.append(f"there is no topic {topic}")
-    if len(state.brokers) < brokers:
-        found.append(f"{len(state.brokers)} of {brokers} brokers are known")
-    return found
+    Two threads that load a package and a module of it at once may each see the other's half-loaded: Python
+    breaks the deadlock of its locks so.
+    """
+    for _ in Handlers(load_code=lambda call: call()).load_by_and_by():
+        pass

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass
+from functools import partial
 from types import GeneratorType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -13,6 +14,7 @@ from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.server.faults.documents import FaultRequests, Reach
+from odradek.server.faults.rules import Side, Way
 from odradek.storage.faulty_files import DiskFaults
 from odradek.testing.sim import SimNode
 from odradek.wire.apis import APIS
@@ -407,3 +409,43 @@ def test_what_cannot_be_carried_out_is_refused_in_a_sentence(
     with pytest.raises(FaultRefused, match=fault):
         faulty.faults.carry_out(document)
     assert faulty.set(fault="list") == []
+
+
+def test_isolation_is_told_to_the_connections(node: SimNode) -> None:
+    """Design 5: several rules add up, and each ends by itself."""
+    held: dict[Side, frozenset[Way]] = {}
+    cuts = {side: partial(held.__setitem__, side) for side in Side}
+    faults = FaultRequests(Reach(node.node, None, lambda refuse: None, lambda: 0, cuts=cuts))
+
+    def hold(**document: object) -> Any:
+        return faults.carry_out({"fault": "isolate", **document})
+
+    everything: frozenset[Way] = frozenset(Way)
+    first = hold()
+    assert held == {Side.BROKERS: everything, Side.STORE: everything}
+    hold(**{"from": "store", "way": "in"})
+    faults.carry_out({"fault": "remove", **first})
+    assert held == {Side.BROKERS: frozenset(), Side.STORE: {Way.IN}}
+    hold(**{"from": "store", "way": "out"})
+    hold(**{"from": "brokers", "way": "both"})
+    assert held == {Side.BROKERS: everything, Side.STORE: everything}
+    assert faults.carry_out({"fault": "list"}) == [
+        {"id": 2, "fault": "isolate", "from": "store", "way": "in"},
+        {"id": 3, "fault": "isolate", "from": "store", "way": "out"},
+        {"id": 4, "fault": "isolate", "from": "brokers"},
+    ]
+    faults.carry_out({"fault": "clear"})
+    assert set(held.values()) == {frozenset()}
+    with pytest.raises(FaultRefused, match="from is one of brokers, store, not 'clients'"):
+        hold(**{"from": "clients"})
+    with pytest.raises(FaultRefused, match="the fault isolate takes no topic"):
+        hold(topic="a")
+
+
+def test_who_is_alone_cannot_be_isolated(faulty: Faulty) -> None:
+    with pytest.raises(FaultRefused, match="there is nobody to isolate it from"):
+        faulty.set(fault="isolate")
+    with pytest.raises(FaultRefused, match="the only broker of its cluster"):
+        faulty.set(**{"fault": "isolate", "from": "brokers"})
+    with pytest.raises(FaultRefused, match="does not reach it over a connection that can be cut"):
+        faulty.set(**{"fault": "isolate", "from": "store"})

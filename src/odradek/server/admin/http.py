@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from odradek.server.faults.documents import FaultRequests
+
 # How long peers may still read their answers when the listener closes.
 CLOSE_S: Final = 1.0
 FAULT_BYTES_MAX: Final = 64 << 10
@@ -119,7 +121,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return socket.create_server(address[:2], family=family, dualstack_ipv6=is_for_all)
 
 
-async def _fault_request(request: Request) -> object:
+async def _fault_request(request: Request) -> Any:  # noqa: ANN401 - a document of JSON
     """Returns the document of a request about faults; see `server.faults.documents`. Raises FaultRefused.
 
     Only JSON is accepted: a web page can let a browser send a form without a preflight, but not JSON.
@@ -140,6 +142,15 @@ async def _fault_request(request: Request) -> object:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FaultRefused(f"this is not JSON: {error}") from None
+
+
+async def _carried_out(faults: FaultRequests, asked: Any) -> object:  # noqa: ANN401 - a document of JSON
+    """Carry out a request about faults. Raises FaultRefused."""
+    from odradek.server.admin.move_documents import is_move, planned_move
+
+    if is_move(asked):
+        return await asyncio.to_thread(planned_move(asked, faults.bootstrap_servers))
+    return faults.carry_out(asked)
 
 
 def _connections(broker: BrokerView) -> Any:  # noqa: ANN401 - what uvicorn calls for each connection
@@ -229,7 +240,7 @@ def _application(broker: BrokerView) -> ASGIApp:
         if broker.faults is None:
             return document({"error": NOT_FOR_TESTS}, 403)
         try:
-            return document(broker.faults.carry_out(await _fault_request(request)))
+            return document(await _carried_out(broker.faults, await _fault_request(request)))
         except FaultRefused as refused:
             return document({"error": str(refused)}, 400)
 

@@ -18,6 +18,7 @@ from odradek.base.execution import Background, TurnTime
 from odradek.base.settings import BrokerSettings
 from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 from odradek.net.framing import SCRATCH_BYTES
+from odradek.net.guard import Guard, unguarded
 from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import FrameHandler, ServerConnection
 from odradek.net.socket_connection import SocketConnection
@@ -77,19 +78,29 @@ class ConnectionMaker:
 class Connections:
     """All connections of one kind; the `FrameHandler` of each."""
 
-    def __init__(self, maker: ConnectionMaker, clock: Clock, limits: Callable[[], ConnectionLimits]) -> None:
-        """`limits` is called each time they are needed: they may change while the broker runs."""
+    def __init__(
+        self,
+        maker: ConnectionMaker,
+        clock: Clock,
+        limits: Callable[[], ConnectionLimits],
+        guard: Guard = unguarded,
+    ) -> None:
+        """`limits` is called each time they are needed: they may change while the broker runs.
+
+        `guard` stands between a connection and its transport.
+        """
         self.table = ConnectionTable(limits)
         self.dispatcher: FrameDispatcher | None = None
         """Where their requests go; set before the first connection is accepted."""
         # Whether new connections are closed at once: a fault that a test may set.
         self._refuses = False
         self._maker = maker
+        self._guard = guard
         self._complaints = Complaints(_log, clock)
 
-    def make(self, listener: str) -> SocketConnection:
+    def make(self, listener: str) -> asyncio.BufferedProtocol:
         """Returns a connection for a socket that the listener of this name has accepted."""
-        return self._maker.make(self, listener)
+        return self._guard(self._maker.make(self, listener))
 
     def refuse(self, is_refusing: bool) -> None:
         """Close new connections at once from now on, or no longer."""

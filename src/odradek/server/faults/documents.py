@@ -6,21 +6,24 @@
     {"fault": "error", "api": "LeaderAndIsr", "error": "STALE_BROKER_EPOCH", "from": "brokers"}  -> {"id": 4}
     {"fault": "refuse_connections"}   {"fault": "slow_disk", "ms": 50}
     {"fault": "full_disk"}    {"fault": "full_disk", "directory": "/data"}
+    {"fault": "isolate"}    {"fault": "isolate", "from": "store", "way": "in"}               -> {"id": 5}
     {"fault": "list"}    {"fault": "remove", "id": 1}    {"fault": "clear"}
     {"fault": "drop_connections"}    {"fault": "expire_member", "group": "g", "member": "consumer-1"}
     {"fault": "lose_producer_id", "producer_id": 4000}
 
+`server.admin.move_documents` has those that move leaders and coordinators.
 Faults with an id hold until they are removed or used up; the others happen once. docs/testing.md has the
 table. Invariant: without rules, requests go directly to their handlers.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import FaultRefused
+from odradek.server.faults.fields import Document, number_in, text_in
 from odradek.server.faults.interposed import FaultyDispatch, names_topics
 from odradek.server.faults.rules import (
     DELAY_MS_MAX,
@@ -31,14 +34,15 @@ from odradek.server.faults.rules import (
     FaultRules,
     Kind,
     Rule,
+    Side,
+    Way,
 )
 from odradek.server.node.node import Node
 from odradek.storage.faulty_files import DiskFaults
 from odradek.wire.apis import APIS
 from odradek.wire.messages.fetch import FetchResponse
 
-Document = Mapping[str, Any]
-
+BOTH_WAYS: Final = "both"
 _API_KEYS: Final = {api.name: key for key, api in APIS.items()}
 _FILTERS: Final = frozenset({"api", "client", "topic", "times", "from"})
 _FIELDS: Final = {
@@ -48,10 +52,12 @@ _FIELDS: Final = {
     Kind.REFUSE_CONNECTIONS: frozenset(),
     Kind.FULL_DISK: frozenset({"directory"}),
     Kind.SLOW_DISK: frozenset({"ms"}),
+    Kind.ISOLATE: frozenset({"from", "way"}),
 }
 _NAMES: Final = (
     *(str(kind) for kind in Kind),
     *("drop_connections", "expire_member", "lose_producer_id", "list", "remove", "clear"),
+    *("move_leader", "move_coordinator"),
 )
 
 
@@ -66,6 +72,12 @@ class Reach:
     """Called with True to close new connections at once from now on, with False to accept them again."""
     drop_connections: Callable[[], int]
     """Closes all connections. Returns how many there were."""
+    bootstrap_servers: Callable[[], str] = str
+    """Where clients reach the broker, as host:port."""
+    cuts: Mapping[Side, Callable[[frozenset[Way]], None]] = field(default_factory=dict)
+    """Called with the directions in which nothing goes through from now on; empty: everything does.
+
+    Without those that the broker does not reach over connections."""
     has_brokers: bool = False
     """Whether other brokers send it requests; if not, no rule may be set for requests of brokers."""
 
@@ -88,6 +100,11 @@ class FaultRequests:
             for asker in Asker
         }
 
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients reach the broker, as host:port."""
+        return self._reach.bootstrap_servers()
+
     def carry_out(self, document: object) -> object:
         """Carry out one request and return its answer. Raises FaultRefused."""
         if not isinstance(document, dict):
@@ -97,7 +114,7 @@ class FaultRequests:
             case "list":
                 return [_described(rule) for rule in self._rules]
             case "remove":
-                found = self._rules.remove(_number(document, "id", 1, 1 << 31))
+                found = self._rules.remove(number_in(document, "id", 1, 1 << 31))
                 self._apply()
                 return {"removed": found}
             case "clear":
@@ -107,9 +124,9 @@ class FaultRequests:
             case "drop_connections":
                 return {"dropped": self._reach.drop_connections()}
             case "expire_member":
-                return {"expired": self._expire(_text(document, "group"), _text(document, "member"))}
+                return {"expired": self._expire(text_in(document, "group"), text_in(document, "member"))}
             case "lose_producer_id":
-                return {"partitions": self._lose(_number(document, "producer_id", 0, 1 << 63))}
+                return {"partitions": self._lose(number_in(document, "producer_id", 0, 1 << 63))}
         try:
             kind = Kind(str(name))
         except ValueError:
@@ -129,17 +146,19 @@ class FaultRequests:
             raise FaultRefused("this broker's disk has no faults to set")
         rule = Rule(self._rules.next_number(), kind)
         if document.get("api") is not None:
-            rule.api_key = _api_key(_text(document, "api"))
+            rule.api_key = _api_key(text_in(document, "api"))
         if document.get("client") is not None:
-            rule.client = _text(document, "client")
+            rule.client = text_in(document, "client")
         if document.get("topic") is not None:
-            rule.topic = _text(document, "topic")
-        if "from" in document:
+            rule.topic = text_in(document, "topic")
+        if kind is Kind.ISOLATE:
+            rule.sides, rule.ways = self._sides(document), _ways(document)
+        elif "from" in document:
             rule.asker = self._asker(document)
         if document.get("times") is not None:
-            rule.times_left = _number(document, "times", 1, 1 << 31)
+            rule.times_left = number_in(document, "times", 1, 1 << 31)
         if "ms" in _FIELDS[kind]:
-            rule.delay_ms = _number(document, "ms", 0, DELAY_MS_MAX)
+            rule.delay_ms = number_in(document, "ms", 0, DELAY_MS_MAX)
         if document.get("directory") is not None:
             rule.directory = self._log_directory(document)
         if kind is Kind.ERROR:
@@ -162,8 +181,30 @@ class FaultRequests:
         if handler is None or handler.refuse is None:
             raise FaultRefused(f"{APIS[rule.api_key].name} has no answer that could hold an error")
 
+    def _sides(self, document: Document) -> frozenset[Side]:
+        """From whom a broker is isolated; by default from all whom it reaches over connections."""
+        there = self._reach.cuts
+        if document.get("from") is None:
+            if not there:
+                raise FaultRefused(
+                    "this broker is the only one of its cluster: there is nobody to isolate it from"
+                )
+            return frozenset(there)
+        try:
+            side = Side(text_in(document, "from"))
+        except ValueError:
+            raise FaultRefused(f"from is one of {', '.join(Side)}, not {document['from']!r}") from None
+        if side not in there:
+            reason = (
+                "it is the only broker of its cluster"
+                if side is Side.BROKERS
+                else "this process does not reach it over a connection that can be cut"
+            )
+            raise FaultRefused(f"this broker cannot be isolated from the {side}: {reason}")
+        return frozenset({side})
+
     def _log_directory(self, document: Document) -> str:
-        directory = _text(document, "directory")
+        directory = text_in(document, "directory")
         known = self._reach.node.core.settings.log_dirs
         if directory not in known:
             raise FaultRefused(f"{directory} is no log directory of this broker: it has {', '.join(known)}")
@@ -171,7 +212,7 @@ class FaultRequests:
 
     def _asker(self, document: Document) -> Asker:
         try:
-            asker = Asker(_text(document, "from"))
+            asker = Asker(text_in(document, "from"))
         except ValueError:
             raise FaultRefused(f"from is one of {', '.join(Asker)}, not {document['from']!r}") from None
         if asker is Asker.BROKERS and not self._reach.has_brokers:
@@ -187,6 +228,9 @@ class FaultRequests:
         for asker, requests in ((Asker.CLIENTS, node.requests), (Asker.BROKERS, node.peer_requests)):
             requests.interposed = self._dispatches[asker] if rules.has_any_for(asker) else None
         reach.refuse_connections(bool(rules.of(Kind.REFUSE_CONNECTIONS)))
+        cuts = rules.of(Kind.ISOLATE)
+        for side, hold in reach.cuts.items():
+            hold(frozenset(way for rule in cuts if side in rule.sides for way in rule.ways))
         if reach.disk is not None:
             full = {rule.directory for rule in rules.of(Kind.FULL_DISK)}
             reach.disk.is_full = None in full
@@ -230,7 +274,8 @@ def _described(rule: Rule) -> Mapping[str, object]:
         "when": str(rule.when) if rule.kind is Kind.DROP else None,
         "times_left": rule.times_left,
         "directory": rule.directory,
-        "from": None if rule.asker is Asker.CLIENTS else str(rule.asker),
+        "from": _from(rule),
+        "way": next(iter(rule.ways)) if len(rule.ways) == 1 else None,
     }
     described |= {name: value for name, value in given.items() if value is not None}
     if rule.kind in OF_REQUESTS:
@@ -238,18 +283,22 @@ def _described(rule: Rule) -> Mapping[str, object]:
     return described
 
 
-def _text(document: Document, name: str) -> str:
-    value = document.get(name)
-    if not isinstance(value, str) or not value:
-        raise FaultRefused(f"{name} is a text, not {value!r}")
-    return value
+def _from(rule: Rule) -> str | None:
+    """What `from` says of a rule; None where that is what holds without it."""
+    if rule.kind is Kind.ISOLATE:
+        return str(next(iter(rule.sides))) if len(rule.sides) == 1 else None
+    return None if rule.asker is Asker.CLIENTS else str(rule.asker)
 
 
-def _number(document: Document, name: str, least: int, most: int) -> int:
-    value = document.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise FaultRefused(f"{name} is a number from {least} to {most}, not {value!r}")
-    return value
+def _ways(document: Document) -> frozenset[Way]:
+    """In which directions; both if the document does not say."""
+    way = document.get("way")
+    if way in (None, BOTH_WAYS):
+        return frozenset(Way)
+    try:
+        return frozenset({Way(text_in(document, "way"))})
+    except ValueError:
+        raise FaultRefused(f"way is one of {', '.join((*Way, BOTH_WAYS))}, not {way!r}") from None
 
 
 def _api_key(name: str) -> int:
@@ -263,7 +312,7 @@ def _api_key(name: str) -> int:
 
 
 def _code(document: Document) -> ErrorCode:
-    name = _text(document, "error")
+    name = text_in(document, "error")
     try:
         code = ErrorCode[name]
     except KeyError:
@@ -286,7 +335,7 @@ def _closest(name: str, names: Iterable[str]) -> str:
 
 def _when(document: Document) -> DropWhen:
     try:
-        return DropWhen(_text(document, "when"))
+        return DropWhen(text_in(document, "when"))
     except ValueError:
         choices = ", ".join(DropWhen)
         raise FaultRefused(f"when is one of {choices}, not {document['when']!r}") from None

@@ -44,6 +44,8 @@ class Kind(StrEnum):
     """Writes that need room are refused by the disk."""
     SLOW_DISK = "slow_disk"
     """Writes and syncs take longer."""
+    ISOLATE = "isolate"
+    """What goes between this broker and others, or its metadata store, is held back."""
 
 
 OF_REQUESTS: Final = frozenset({Kind.ERROR, Kind.DELAY, Kind.DROP})
@@ -55,6 +57,22 @@ class Asker(StrEnum):
 
     CLIENTS = "clients"
     BROKERS = "brokers"
+
+
+class Side(StrEnum):
+    """From whom a broker is isolated."""
+
+    BROKERS = "brokers"
+    """The other brokers: their requests and answers, and its own."""
+    STORE = "store"
+    """The metadata store."""
+
+
+class Way(StrEnum):
+    """In which direction nothing goes through, as seen from the broker."""
+
+    IN = "in"
+    OUT = "out"
 
 
 class DropWhen(StrEnum):
@@ -89,6 +107,10 @@ class Rule:
     """To how many more requests it applies; None: to all until it is removed."""
     hits: int = 0
     """To how many requests or connections it has been applied."""
+    sides: frozenset[Side] = frozenset()
+    """For an ISOLATE: from whom."""
+    ways: frozenset[Way] = frozenset()
+    """For an ISOLATE: in which directions."""
     directory: str | None = None
     """For a FULL_DISK: the only log directory that is full; None: all are."""
     asker: Asker = Asker.CLIENTS

@@ -96,7 +96,7 @@ async def _open_served_store(shell: Shell, directory: str) -> BrokerStore:
     def wish() -> SessionWish:
         return SessionWish(shell.settings.broker_session_timeout_ms, shell.settings.node_id)
 
-    client = StoreClient(store_socket(directory), wish, shell.turn_time, shell.stalls)
+    client = StoreClient(store_socket(directory), wish, shell.turn_time, shell.stalls, shell.guard_of_store)
     name = f"the metadata store {client.path}"
     return await _checked(
         shell, client, name, f"{name} cannot be reached: is its supervisor running?", _BACKUP
@@ -127,7 +127,7 @@ async def _open_zookeeper(shell: Shell, connect: str) -> BrokerStore:
         )
 
     def store_at(place: "Ensemble") -> ZooKeeperStore:
-        return ZooKeeperStore(place, times, shell.chance, shell.turn_time, shell.stalls)
+        return ZooKeeperStore(place, times, shell.chance, shell.turn_time, shell.stalls, shell.guard_of_store)
 
     unreachable = (
         f"ZooKeeper at {ensemble} cannot be reached: no session within {times().connection_timeout_ms} ms"

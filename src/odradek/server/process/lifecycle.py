@@ -83,6 +83,8 @@ async def stop(broker: Broker, *, hands_over: bool = True) -> None:
         shell.peer_sockets.close()
     shell.driver.close()
     broker.store.close()
+    if shell.cuts is not None:
+        shell.cuts.end()
     await shell.executor.close()
 
 
@@ -107,6 +109,8 @@ async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
     if shell.admin is not None:
         await shell.admin.close()
     broker.store.close()  # without ending the session: the next start finds it stale
+    if shell.cuts is not None:
+        shell.cuts.end()
     await shell.executor.close()
 
 

@@ -22,6 +22,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings
 from odradek.net.client_connection import ClientConnection
+from odradek.net.guard import Guard, unguarded
 from odradek.net.request_pipeline import NotConnected, Outcome
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.node.peers import OnPeerOutcome, PeerRequest, peer_outcome
@@ -41,10 +42,11 @@ class PeerSockets:
         settings: Callable[[], BrokerSettings],
         timer: Timer,
         stalls: LoopStalls,
+        guard: Guard = unguarded,
     ) -> None:
         """`broker_id` is this broker's own, which names its connections at the others.
 
-        `settings` returns those in force.
+        `settings` returns those in force. `guard` stands between a connection and its transport.
         """
         self.stalls = stalls
         """Measures what is done with outcomes."""
@@ -54,6 +56,7 @@ class PeerSockets:
         self.timer = timer
         """Drives the deadlines of connections and requests."""
         self._settings = settings
+        self._guard = guard
         self._client_id = f"broker-{broker_id}"
         self._loop = asyncio.get_running_loop()
         self._all: list[SocketPeers] = []
@@ -77,12 +80,18 @@ class PeerSockets:
         most_ms = settings.socket_connection_setup_timeout_max_ms
         return ClientConnection(
             f"broker {broker_id}",
-            _nowhere if address is None else address.connect,
+            _nowhere if address is None else partial(self._connect, address),
             self._loop,
             self.timer,
             client_id=self._client_id,
             setup_ms=min(base_ms * 2 ** min(failures, _DOUBLINGS_MAX), most_ms),
         )
+
+    async def _connect(
+        self, address: PeerAddress, protocol: Callable[[], asyncio.BufferedProtocol]
+    ) -> object:
+        """A `Connect`. Raises OSError."""
+        return await address.connect(lambda: self._guard(protocol()))
 
     def later(self, callback: Callable[[], None]) -> None:
         """Call back in a later turn of the loop."""

@@ -14,6 +14,7 @@ from odradek.base.execution import TurnTime
 from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings, SettingLayers
 from odradek.metadata.store import StoreEngine
+from odradek.net.guard import Guard, unguarded
 from odradek.server.admin.http import AdminServer
 from odradek.server.edge.addresses import listener_of_brokers
 from odradek.server.edge.connections import ConnectionMaker, Connections
@@ -43,6 +44,8 @@ from odradek.storage.os_files import OsFileSystem
 if TYPE_CHECKING:  # loaded when there may be logs to compact
     from odradek.server.cleaning.cleaner_process import CleanerProcesses
     from odradek.server.faults.documents import FaultRequests
+    from odradek.server.faults.rules import Side, Way
+    from odradek.server.process.cut_connections import CutConnections
 
 
 class Shell:
@@ -89,6 +92,8 @@ class Shell:
             lambda: layers.in_force, self.executor, self.turn_time, processor_wait_ns
         )
         """Makes the connections of clients and of other brokers."""
+        self.cuts = _cut_connections() if takes_faults else None
+        """The connections with others, whose bytes a test may hold back; None without faults."""
         self.peer_listener: PeerListener | None = None
         """The listener for other brokers; None if the broker is alone in its cluster."""
         self.peer_sockets: PeerSockets | None = None
@@ -113,7 +118,9 @@ class Shell:
     def _join_cluster(self, settings: BrokerSettings) -> TcpServers | None:
         """Make what a broker with others needs; returns the servers of its TCP listener for them, if any."""
         listener, directory = listener_of_brokers(settings), settings.odradek_cluster_directory
-        connections = PeerConnections(self.connection_maker, self.clock, limits_of_brokers)
+        connections = PeerConnections(
+            self.connection_maker, self.clock, limits_of_brokers, self.guard_of_brokers
+        )
         servers = None
         if listener is not None:
             servers = TcpServers(
@@ -130,13 +137,40 @@ class Shell:
 
     def _connect_peers(self, broker_id: BrokerId, address_of: AddressOf) -> None:
         self.peer_sockets = PeerSockets(
-            broker_id, address_of, lambda: self.settings, self.driver.timer, self.stalls
+            broker_id,
+            address_of,
+            lambda: self.settings,
+            self.driver.timer,
+            self.stalls,
+            self.guard_of_brokers,
         )
 
     @property
     def settings(self) -> BrokerSettings:
         """The settings in force now; callers must not keep them."""
         return self.layers.in_force
+
+    @property
+    def guard_of_brokers(self) -> Guard:
+        """What stands between connections with other brokers and their transports."""
+        return unguarded if self.cuts is None else self.cuts.brokers.wrap
+
+    @property
+    def guard_of_store(self) -> Guard:
+        """What stands between connections with the metadata store and their transports."""
+        return unguarded if self.cuts is None else self.cuts.store.wrap
+
+    def _holds(self) -> "dict[Side, Callable[[frozenset[Way]], None]]":
+        """What holds back the bytes of the connections that this broker has."""
+        from odradek.server.faults.rules import Side
+
+        assert self.cuts is not None, "a broker that takes faults has what cuts connections"
+        holds: dict[Side, Callable[[frozenset[Way]], None]] = {}
+        if self.peer_listener is not None:
+            holds[Side.BROKERS] = self.cuts.brokers.hold
+        if self.settings.odradek_cluster_directory is not None or self.settings.zookeeper_connect:
+            holds[Side.STORE] = self.cuts.store.hold
+        return holds
 
     def faults(self, node: Node) -> "FaultRequests":
         """Carries out requests about faults on this shell's node, if `takes_faults` was given."""
@@ -152,7 +186,15 @@ class Shell:
                     disk,
                     clients.refuse,
                     clients.abort_all,
+                    lambda: str(self.listeners.advertised_to_clients[0]),
+                    self._holds(),
                     has_brokers=self.peer_listener is not None,
                 )
             )
         return self._faults
+
+
+def _cut_connections() -> "CutConnections":
+    from odradek.server.process.cut_connections import CutConnections
+
+    return CutConnections()

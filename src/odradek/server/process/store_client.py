@@ -1,5 +1,6 @@
 """The metadata store of a broker whose cluster is on this machine: sessions over the supervisor's socket."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from odradek.metadata.service.encoding import encode
 from odradek.metadata.service.layout import ANSWER_BYTES_MAX
 from odradek.metadata.service.messages import Message, ToClient
 from odradek.metadata.store import MetadataStore
+from odradek.net.guard import Guard, unguarded
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.process.socket_channel import SocketChannel
 from odradek.server.process.store_sessions import StoreSessions
@@ -20,12 +22,19 @@ class StoreClient(StoreSessions):
     """Makes sessions with the store behind one socket, for the running loop."""
 
     def __init__(
-        self, path: Path, wish: Callable[[], SessionWish], turn_time: TurnTime, stalls: LoopStalls
+        self,
+        path: Path,
+        wish: Callable[[], SessionWish],
+        turn_time: TurnTime,
+        stalls: LoopStalls,
+        guard: Guard = unguarded,
     ) -> None:
+        """`guard` stands between a connection and its transport."""
         super().__init__(turn_time, stalls)
         self.path = path
         """The socket."""
         self._wish = wish
+        self._guard = guard
 
     def session(self) -> MetadataStore:
         """Returns a `MetadataStore` that is not open yet."""
@@ -40,8 +49,8 @@ class StoreClient(StoreSessions):
         self._begin_connecting(self._connect(end))
 
     async def _connect(self, end: LinkEnd[ToClient, Message]) -> None:
-        def made() -> SocketChannel[ToClient, Message]:
-            return SocketChannel(
+        def made() -> asyncio.BufferedProtocol:
+            channel = SocketChannel(
                 end,
                 decode_to_client,
                 encode,
@@ -49,6 +58,7 @@ class StoreClient(StoreSessions):
                 self._slices.run,
                 frame_bytes_max=ANSWER_BYTES_MAX,
             )
+            return self._guard(channel)
 
         try:
             await self._loop.create_unix_connection(made, str(self.path))

@@ -1,13 +1,15 @@
 """The metadata store of a broker whose cluster is on several machines: sessions with ZooKeeper, over TCP."""
 
 from collections.abc import Callable
+from typing import Any
 
 from odradek.base.chance import Chance
 from odradek.base.execution import TurnTime
 from odradek.metadata.store import MetadataStore
-from odradek.metadata.zookeeper.codec import REPLY_BYTES_MAX, ToClient, ToServer
+from odradek.metadata.zookeeper.codec import REPLY_BYTES_MAX
 from odradek.metadata.zookeeper.ensemble import Ensemble
 from odradek.metadata.zookeeper.session import ServerEnd, SessionTimes, ZooKeeperSession
+from odradek.net.guard import Guard, unguarded
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.process.socket_channel import SocketChannel
 from odradek.server.process.store_sessions import StoreSessions
@@ -23,11 +25,14 @@ class ZooKeeperStore(StoreSessions):
         chance: Chance,
         turn_time: TurnTime,
         stalls: LoopStalls,
+        guard: Guard = unguarded,
     ) -> None:
+        """`guard` stands between a connection and its transport."""
         super().__init__(turn_time, stalls)
         self.ensemble = ensemble
         self._times = times
         self._chance = chance
+        self._guard = guard
 
     def session(self) -> MetadataStore:
         """Returns a `MetadataStore` that is not open yet; its first server is drawn."""
@@ -49,8 +54,8 @@ class ZooKeeperStore(StoreSessions):
         self._begin_connecting(self._connect(server, end))
 
     async def _connect(self, server: tuple[str, int], end: ServerEnd) -> None:
-        def made() -> SocketChannel[ToClient, ToServer]:
-            return SocketChannel(
+        def made() -> Any:  # noqa: ANN401 - asyncio's types want a streaming protocol
+            channel = SocketChannel(
                 end,
                 end.codec.decode,
                 end.codec.encode,
@@ -58,6 +63,7 @@ class ZooKeeperStore(StoreSessions):
                 self._slices.run,
                 frame_bytes_max=REPLY_BYTES_MAX,
             )
+            return self._guard(channel)
 
         try:
             await self._loop.create_connection(made, *server)
