@@ -126,6 +126,7 @@ def test_a_place_that_is_none_is_refused(topic: str, capfd: pytest.CaptureFixtur
         (["--offset", "1", "--from-beginning"], 2, "one of --from-beginning, --offset and --since"),
         (["--group", "g", "--partition", "1"], 2, "leave out --partition, --offset and --since"),
         (["--format", "%q"], 2, "--format has no %q"),
+        (["--format", "json"], 2, "for JSON use --json"),
     ):
         assert run(["consume", topic, *arguments]) == code
         printed = capfd.readouterr().err

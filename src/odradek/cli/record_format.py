@@ -28,7 +28,12 @@ _PARTS = re.compile(r"%(?P<field>.?)|\\(?P<escape>.)|(?P<text>[^%\\]+|\\$)", re.
 
 
 def formatter(template: str) -> Render:
-    """Returns a renderer for a template of %-fields. Raises UsageError for an unknown field."""
+    """Returns a renderer for a template of %-fields.
+
+    Raises UsageError for an unknown field, and for `json`, which is a format of `odradek produce` alone.
+    """
+    if template == "json":
+        raise UsageError("--format takes a template such as '%k=%s\\n'; for JSON use --json")
     parts: list[bytes | Render] = []
     for part in _PARTS.finditer(template):
         if part["field"] is not None:
