@@ -108,7 +108,12 @@ def test_producer_id_blocks_are_strings_as_kafka_writes_them() -> None:
 
 def test_the_small_documents_are_kafkas_too() -> None:
     assert json.loads(codec.encode_cluster_id("x")) == {"version": "1", "id": "x"}
-    assert json.loads(codec.encode_controller(1, 5)) == {"version": 1, "brokerid": 1, "timestamp": "5"}
+    assert json.loads(codec.encode_controller(1, 5)) == {
+        "version": 2,
+        "brokerid": 1,
+        "timestamp": "5",
+        "kraftControllerEpoch": -1,
+    }
     assert codec.encode_controller_epoch(12) == b"12"
     assert json.loads(codec.encode_config({"retention.ms": "1"})) == {
         "version": 1,

@@ -108,7 +108,7 @@ def encode_broker(broker: BrokerImage, timestamp_ms: int) -> bytes:
             "timestamp": str(timestamp_ms),
             "endpoints": [f"{end.listener}://{_bracketed(end.host)}:{end.port}" for end in ends],
             "listener_security_protocol_map": {end.listener: end.security_protocol for end in ends},
-            "rack": broker.rack,
+            **({} if broker.rack is None else {"rack": broker.rack}),
             "features": {},
             "odradek": {
                 "log_dir_ids": _id_texts(broker.log_dir_ids),
@@ -300,8 +300,9 @@ def decode_cluster_id(data: bytes) -> str:
 
 
 def encode_controller(broker_id: BrokerId, timestamp_ms: int) -> bytes:
-    """`/controller`."""
-    return _encode({"version": 1, "brokerid": broker_id, "timestamp": str(timestamp_ms)})
+    """`/controller`, version 2: the controller is not one of a KRaft quorum."""
+    document = {"version": 2, "brokerid": broker_id, "timestamp": str(timestamp_ms)}
+    return _encode({**document, "kraftControllerEpoch": -1})
 
 
 def decode_controller(data: bytes) -> BrokerId:

@@ -51,6 +51,16 @@ ROOTS = (
 # Made with a cluster, too; in a store of an earlier version a controller makes them when it looks for them.
 LATER_ROOTS = (LOG_DIR_EVENTS,)
 
+# Made with a cluster; nothing here reads them, and Kafka's brokers and tools expect them.
+KAFKA_ROOTS = (
+    "/brokers/seqid",
+    "/config/changes",
+    "/config/clients",
+    "/config/ips",
+    "/config/users",
+    "/consumers",
+)
+
 # The prefixes of sequential nodes.
 ISR_CHANGE_PREFIX = "/isr_change_notification/isr_change_"
 LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"

@@ -70,7 +70,7 @@ def found_cluster(chance: Chance) -> StoreSteps[str]:
     """Make the root nodes and the cluster's id unless they are there; returns the id."""
     cluster_id = codec.topic_id_text(chance.uuid())
     naming = Create(paths.CLUSTER_ID, codec.encode_cluster_id(cluster_id))
-    roots = (*paths.ROOTS, *paths.LATER_ROOTS)
+    roots = (*paths.ROOTS, *paths.LATER_ROOTS, *paths.KAFKA_ROOTS)
     fresh = yield Multi((*(Create(path) for path in roots), naming))
     if isinstance(fresh, Committed):
         return cluster_id
