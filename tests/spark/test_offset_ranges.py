@@ -8,11 +8,13 @@ from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
 from odradek.client.cluster import EARLIEST, LATEST
 from odradek.spark.offset_ranges import (
+    Edge,
     OffsetRange,
     Subscription,
     bounds,
     plan,
     resolve,
+    times,
 )
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
@@ -93,15 +95,21 @@ def test_words_are_looked_up_once_each_and_numbers_stay() -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.integers(0, 500)), max_size=6),
     st.integers(0, 40),
+    st.none() | st.integers(1, 200),
 )
-def test_a_plan_covers_each_offset_once(sizes: list[tuple[int, int]], partitions_min: int) -> None:
+def test_a_plan_covers_each_offset_once(
+    sizes: list[tuple[int, int]], partitions_min: int, records_max: int | None
+) -> None:
     starts = {TopicPartition("t", number): start for number, (start, _) in enumerate(sizes)}
     ends = {TopicPartition("t", number): start + size for number, (start, size) in enumerate(sizes)}
-    ranges = plan(starts, ends, partitions_min)
+    ranges = plan(starts, ends, partitions_min, records_max)
     covered = [(one.topic_partition, offset) for one in ranges for offset in range(one.start, one.end)]
     expected = [(part, offset) for part in sorted(starts) for offset in range(starts[part], ends[part])]
     assert sorted(covered) == expected
     assert all(one.start < one.end for one in ranges), f"an empty range in {ranges}"
+    assert records_max is None or all(one.end - one.start <= records_max for one in ranges), (
+        f"more than {records_max} in one of {ranges}"
+    )
 
 
 def test_a_large_range_is_split() -> None:
@@ -115,3 +123,35 @@ def test_a_large_range_is_split() -> None:
 def test_json_of_spark_s_own_checkpoints_is_read() -> None:
     text = json.dumps({"a": {"0": 5, "1": 6}})
     assert bounds("endingOffsets", text, [A0, A1]) == {A0: 5, A1: 6}
+
+
+def test_both_bounds_on_tasks_hold() -> None:
+    assert [one.end - one.start for one in plan({A0: 0}, {A0: 10}, records_max=4)] == [3, 3, 4]
+    assert len(plan({A0: 0, A1: 0}, {A0: 10, A1: 10}, partitions_min=10, records_max=4)) >= 6
+    assert plan({A0: 0}, {A0: 2}, partitions_min=9) == [OffsetRange(A0, 0, 1), OffsetRange(A0, 1, 2)]
+
+
+def test_words_of_offsets_may_be_written_in_any_case() -> None:
+    assert bounds("startingOffsets", "EARLIEST", [A0]) == {A0: EARLIEST}
+    assert bounds("endingOffsets", "Latest", [A0]) == {A0: LATEST}
+
+
+def test_times_are_given_for_all_partitions_or_for_each() -> None:
+    assert times(Edge("startingTimestamp", "1500"), [A0, A1]) == {A0: 1500, A1: 1500}
+    each = Edge("endingOffsetsByTimestamp", '{"a": {"0": 1, "1": 2}}')
+    assert times(each, [A0, A1]) == {A0: 1, A1: 2}
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "sentence"),
+    [
+        ("startingTimestamp", "-1", "must be milliseconds since 1970, not '-1'"),
+        ("endingTimestamp", "now", "must be milliseconds since 1970, not 'now'"),
+        ("startingOffsetsByTimestamp", "7", "not JSON of topic, partition and milliseconds"),
+        ("startingOffsetsByTimestamp", '{"a": {"0": -2}}', "must be milliseconds since 1970, not '-2'"),
+        ("endingOffsetsByTimestamp", '{"a": {"1": 5}}', "must name exactly the partitions"),
+    ],
+)
+def test_times_that_do_not_hold_are_refused(option: str, text: str, sentence: str) -> None:
+    with pytest.raises(SettingError, match=sentence):
+        times(Edge(option, text), [A0])

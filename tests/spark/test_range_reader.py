@@ -13,7 +13,8 @@ from odradek.client.admin import Admin
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
 from odradek.client.cluster import EARLIEST, LATEST, fetch_leaders, list_offsets
 from odradek.spark.offset_ranges import OffsetRange
-from odradek.spark.range_reader import DataLost, ReadOptions, read_range
+from odradek.spark.range_reader import DataLost, read_range
+from odradek.spark.source_options import ReadOptions
 from odradek.testing import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]

@@ -3,45 +3,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.base.errors import OdradekError, SettingError
+from odradek.base.errors import OdradekError
 from odradek.testing import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
-
-SERVERS = {"kafka.bootstrap.servers": "127.0.0.1:1"}
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"subscribe": "t"}, "kafka.bootstrap.servers is missing"),
-        (
-            {**SERVERS, "subscribe": "t", "startingOffset": "latest"},
-            r"no option startingoffset; did you mean startingOffsets\?",
-        ),
-        (
-            {**SERVERS, "subscribe": "t", "startingtimestamp": "1"},
-            "does not serve the option startingTimestamp of",
-        ),
-        (
-            {**SERVERS, "subscribe": "t", "xyz": "1"},
-            "no option xyz; it has kafka.bootstrap.servers, subscribe,",
-        ),
-        (
-            {**SERVERS, "subscribe": "t", "kafka.isolation.level": "none"},
-            "kafka.isolation.level must be one of",
-        ),
-        ({**SERVERS, "subscribe": "t", "minPartitions": "few"}, "minPartitions must be a whole number"),
-        ({**SERVERS, "subscribe": "t", "includeHeaders": "1"}, "includeHeaders must be true or false"),
-        ({"kafka.bootstrap.servers": "nowhere", "subscribe": "t"}, "list of host:port"),
-        (SERVERS, "exactly one of the options"),
-    ],
-)
-def test_options_are_refused_on_the_driver_in_a_sentence(options: dict[str, str], sentence: str) -> None:
-    from odradek.spark.source import OdradekReader
-
-    with pytest.raises(SettingError, match=sentence):
-        OdradekReader(options)
 
 
 def test_what_the_source_cannot_do_is_said_in_a_sentence() -> None:

@@ -4,7 +4,6 @@ It sends the next fetch before it decodes an answer.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pyarrow as pa
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
-from odradek.client.bootstrap import Address, connect_any
+from odradek.client.bootstrap import connect_any
 from odradek.client.cluster import EARLIEST, fetch_leaders, list_offsets_of_leader
 from odradek.client.configuration import ISOLATION_LEVELS
 from odradek.client.fetched_batches import AbortedTransactions, whole_batches
@@ -25,6 +24,7 @@ from odradek.records.control import is_abort_marker
 from odradek.records.header import HEADER_BYTES, BatchHeader
 from odradek.spark.columns import RecordColumns, Section, decode_sections
 from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.source_options import ReadOptions
 from odradek.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -34,22 +34,10 @@ from odradek.wire.messages.fetch import (
 )
 
 FETCH_VERSION_MAX = 11
-FETCH_BYTES_MAX = 8 << 20
-FETCH_WAIT_MAX_MS = 500
 # The most that a batch may decompress to; one that takes more is refused as a decompression bomb.
 DECOMPRESSED_BYTES_MAX = 1 << 30
 # How many consecutive fetches of a range may fail before the task fails and Spark retries it.
 ATTEMPTS_MAX = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How ranges are read; sent to the executors with each range."""
-
-    bootstrap: tuple[Address, ...]
-    isolation: str = "read_uncommitted"
-    with_headers: bool = False
-    fail_on_data_loss: bool = True
 
 
 class DataLost(OdradekError):
@@ -89,12 +77,13 @@ class _Retry(OdradekError):
 
 
 def _connect_to_leader(wanted: OffsetRange, options: ReadOptions) -> BrokerConnection:
-    with connect_any(options.bootstrap) as connection:
+    timeout_s = options.request_timeout_ms / 1000
+    with connect_any(options.bootstrap, client_id=options.client_id, timeout_s=timeout_s) as connection:
         leaders = fetch_leaders(connection, [wanted.topic_partition.topic])
     address = leaders.addresses.get(wanted.topic_partition)
     if address is None:
         raise _Retry(f"{wanted.topic_partition} has no leader")
-    return BrokerConnection(*address)
+    return BrokerConnection(*address, client_id=options.client_id, timeout_s=timeout_s)
 
 
 def _fetch_all(
@@ -145,11 +134,12 @@ def _after_loss(
 
 def _request(wanted: OffsetRange, position: int, options: ReadOptions) -> FetchRequest:
     topic, number = wanted.topic_partition
-    partition = FetchPartition(partition=number, fetch_offset=position, partition_max_bytes=FETCH_BYTES_MAX)
+    bytes_max = options.fetch_bytes_max
+    partition = FetchPartition(partition=number, fetch_offset=position, partition_max_bytes=bytes_max)
     return FetchRequest(
-        max_wait_ms=FETCH_WAIT_MAX_MS,
+        max_wait_ms=options.fetch_wait_max_ms,
         min_bytes=1,
-        max_bytes=FETCH_BYTES_MAX,
+        max_bytes=bytes_max,
         isolation_level=ISOLATION_LEVELS[options.isolation],
         session_id=0,
         session_epoch=-1,
