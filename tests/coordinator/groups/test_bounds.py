@@ -30,6 +30,14 @@ def test_no_group_begins_beyond_the_bound(full: GroupBench) -> None:
     assert {group.group_id for group in full.coordinator._groups()} == {"a", "b"}
 
 
+def test_a_group_with_a_long_id_needs_more_room() -> None:
+    bench = GroupBench(BrokerSettings(odradek_groups_max=10))
+    bench.commit("a", {T0: 1})
+    assert bench.commit("b" * 32_000, {T0: 1}).answer == {T0: REFUSED}
+    assert bench.commit("b" * 3_000, {T0: 1}).answer == {T0: ErrorCode.NONE}
+    assert bench.commit("b" * 3_000, {T0: 2}).answer == {T0: ErrorCode.NONE}, "it is there already"
+
+
 def test_groups_that_are_there_go_on_at_the_bound(full: GroupBench) -> None:
     assert full.commit("a", {T0: 2}).answer == {T0: ErrorCode.NONE}
     full.stable(full.member(group_id="b"))

@@ -319,6 +319,14 @@ def test_no_transactional_id_comes_beyond_the_bound(bench: TransactionBench) -> 
     assert bench.init(name="other").error is E.NONE
 
 
+def test_a_long_transactional_id_needs_more_room(bench: TransactionBench) -> None:
+    bench.settings = BrokerSettings(odradek_transactional_ids_max=10)
+    assert bench.init().error is E.NONE
+    assert bench.init(name="x" * 32_000).one == (E.POLICY_VIOLATION, NO_PRODUCER)
+    assert bench.init(name="x" * 3_000).error is E.NONE
+    assert bench.init(name="x" * 3_000).error is E.NONE, "it is there already"
+
+
 def test_a_log_directory_that_fails_takes_its_ids_along(bench: TransactionBench) -> None:
     _, producer = bench.init().one
     bench.coordinator.resign_lost()

@@ -30,7 +30,7 @@ class Room:
     def refusal(self, shard: Shard, group_id: str, *, is_newcomer: bool = False) -> str | None:
         """Why the broker accepts no new group or no further member, as a sentence; None if it does."""
         if group_id not in shard.groups:
-            words = self._groups.refusal(sum(len(one.groups) for one in self._shards.values()))
+            words = self._groups.refusal(sum(len(one.groups) for one in self._shards.values()), group_id)
             if words is not None:
                 return words
         # Every member, and every id that was handed out, has one session that is watched.

@@ -196,7 +196,7 @@ class TransactionCoordinator:
         now_ms = self._clock.wall_ms()
         transaction = found.transactions.get(transactional_id)
         if transaction is None:
-            if self._bound.refusal(self.store.id_count) is not None:
+            if self._bound.refusal(self.store.id_count, transactional_id) is not None:
                 self._refuse(respond, ErrorCode.POLICY_VIOLATION)
                 return
             first = initializing.first_record(new_producer_id, timeout_ms, now_ms)
