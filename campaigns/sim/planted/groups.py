@@ -9,6 +9,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicPartition
 from odradek.coordinator.classic.classic_membership import ClassicMembership, GroupSnapshot
 from odradek.coordinator.classic.classic_protocol import ClassicProtocol
+from odradek.coordinator.classic.member import Member
 from odradek.coordinator.consumer import reconciling
 from odradek.coordinator.consumer.changes import EpochChanged, ShareChanged, TargetEpochChanged
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
@@ -50,6 +51,15 @@ def _any_committer(original: Any) -> Any:
         return ErrorCode.NONE if code is ErrorCode.UNKNOWN_MEMBER_ID else code
 
     return check_committer
+
+
+def _by_instance_alone(original: Any) -> Any:
+    def lookup(self: ClassicMembership, member_id: str, instance_id: str | None) -> Member | ErrorCode:
+        known: str = self.static_members.get(instance_id or "", member_id)
+        found: Member | ErrorCode = original(self, known, instance_id)
+        return found
+
+    return lookup
 
 
 def _generation_forgotten(original: Any) -> Any:
@@ -107,6 +117,7 @@ GROUPS: Final[Mapping[str, Plant]] = {
     "offsets answered before HW": replaced(group_coordinator, "answer_when_all", _read_at_once),
     "commit of an old generation accepted": replaced(offset_writes, "check_committer", _any_generation),
     "commit of one that is no member accepted": replaced(offset_writes, "check_committer", _any_committer),
+    "fenced member accepted": replaced(ClassicMembership, "lookup", _by_instance_alone),
     "assignment handed out before revocation": replaced(
         reconciling, "_free", lambda original: lambda group, member_id, wanted: wanted
     ),

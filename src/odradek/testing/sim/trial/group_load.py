@@ -30,9 +30,13 @@ def group_scripts(load: Load) -> Iterator[Script]:
         instance_id = "static" if number == MEMBERS else None
         yield ClassicMember(_client(load, f"reader-{number}", CLASSIC), instance_id).run()
         yield ConsumerMember(_client(load, f"watcher-{number}", CONSUMER), instance_id).run()
-    base = _client(load, "visitor", SCRATCH)
-    others = [GroupClient(load, base.client, group) for group in (CLASSIC, CONSUMER)]
-    yield GroupAdmin(base, others).run()
+    yield _admin(load, "visitor").run()
+    yield _admin(load, "onlooker").watch()
+
+
+def _admin(load: Load, name: str) -> GroupAdmin:
+    base = _client(load, name, SCRATCH)
+    return GroupAdmin(base, [GroupClient(load, base.client, group) for group in (CLASSIC, CONSUMER)])
 
 
 def _client(load: Load, name: str, group: str) -> GroupClient:

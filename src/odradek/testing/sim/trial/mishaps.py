@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.base.topic_names import TRANSACTION_STATE_TOPIC
+from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.testing.sim.trial.actions import Actions, Told
 from odradek.testing.sim.trial.cluster_view import ClusterView
 from odradek.testing.sim.trial.counts import Counts
@@ -26,8 +26,11 @@ STORE_KINDS: Final = (
     "change while cut from the store",
 )
 """Half of these happen to the controller: it sends the store more operations than any other broker."""
-COORDINATOR: Final = TopicPartition(TRANSACTION_STATE_TOPIC, 0)
-"""Whoever leads this coordinates all transactions of a trial."""
+COORDINATORS: Final = {
+    True: TopicPartition(TRANSACTION_STATE_TOPIC, 0),
+    False: TopicPartition(OFFSETS_TOPIC, 0),
+}
+"""Whoever leads this coordinates all transactions of a trial, or all groups of one without transactions."""
 NEVER: Final = 1 << 40
 """More operations of a disk than a trial has."""
 
@@ -37,6 +40,7 @@ class Mishaps:
 
     def __init__(self, plan: Plan, load: Load, view: ClusterView, counts: Counts) -> None:
         self._plan = plan
+        self._coordinator = COORDINATORS[plan.has_transactions]
         self._world = load.world
         self._view = view
         self._actions = Actions(plan, load, view, counts)
@@ -76,13 +80,17 @@ class Mishaps:
 
     def _victim(self, mishap: Mishap, chance: Chance) -> BrokerId:
         leaders, controller = self._view.leaders(), self._view.controller()
-        role = "controller" if mishap.kind in STORE_KINDS and chance.below(2) else mishap.on
+        role = mishap.on
+        if mishap.kind in STORE_KINDS and chance.below(2):
+            role = "controller"
+        elif mishap.kind == "isolate, then kill" and chance.below(2):
+            role = "coordinator"  # which has clients that see what no other broker has yet
         match role:
             case "leader" if leaders:
                 return leaders[0]
             case "follower" if leaders:
                 return self._actions.another(leaders[0], chance)
-            case "coordinator" if (coordinator := self._view.leader(COORDINATOR)) is not None:
+            case "coordinator" if (coordinator := self._view.leader(self._coordinator)) is not None:
                 return coordinator.broker_id
             case "controller" if controller in self._plan.broker_ids:
                 return controller

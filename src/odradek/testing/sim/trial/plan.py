@@ -61,10 +61,8 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "death of the last in sync": 7,
 }
 """The kinds of mishaps, with how often each happens among the others."""
-ROLES: Final = ("any", "any", "leader", "leader", "follower", "controller")
+ROLES: Final = ("any", "any", "leader", "leader", "follower", "controller", "coordinator")
 """Whom a mishap is to hit; who that is shows when it happens."""
-ROLES_WITH_COORDINATOR: Final = (*ROLES, "coordinator")
-"""Likewise where there are transactions."""
 
 
 @value
@@ -174,9 +172,7 @@ def draw_plan(seed: int, brokers: int = 3) -> Plan:
         session_timeout_ms=_pick(chance, (2_000, 6_000, 18_000)),
         latency_ms=latency_ms,
         pause_ms=PAUSES_MS[latency_ms],
-        mishaps=_draw_mishaps(
-            chance, ROLES_WITH_COORDINATOR if has_transactions(seed) else ROLES, is_extreme=is_extreme
-        ),
+        mishaps=_draw_mishaps(chance, is_extreme=is_extreme),
         is_extreme=is_extreme,
     )
 
@@ -213,7 +209,7 @@ def _draw_topics(chance: Chance, brokers: int, *, with_compacted: bool) -> tuple
     return (*topics, TopicPlan("facts", 1, replicas, min_isr, settings))
 
 
-def _draw_mishaps(chance: Chance, roles: Sequence[str], *, is_extreme: bool) -> tuple[Mishap, ...]:
+def _draw_mishaps(chance: Chance, *, is_extreme: bool) -> tuple[Mishap, ...]:
     count = 6 + chance.below(14)
     kinds = [kind for kind, weight in WEIGHTS.items() for _ in range(weight)]
     if is_extreme:
@@ -227,7 +223,7 @@ def _draw_mishaps(chance: Chance, roles: Sequence[str], *, is_extreme: bool) -> 
             at_ms,
             chance.below(60),
             _pick(chance, kinds),
-            _pick(chance, roles),
+            _pick(chance, ROLES),
             _draw_duration(chance),
             chance.below(1_000_000),
         )

@@ -22,6 +22,8 @@ from odradek.wire.messages.offset_delete import (
 )
 
 PAUSE_MS: Final = 1_600
+WATCHING_PAUSE_MS: Final = 250
+"""Short, to see commits before they are replicated if a coordinator tells them."""
 
 
 class GroupAdmin:
@@ -46,6 +48,16 @@ class GroupAdmin:
                 yield from self._look(load.pick([base, *self._others]))
         for group in (base, *self._others):
             yield from self._look(group)
+
+    def watch(self) -> Script:
+        """Look at the offsets of all groups, again and again."""
+        base, load = self._base, self._load
+        while not base.is_over:
+            yield load.scripts.pause(load.between(1, WATCHING_PAUSE_MS))
+            if not base.places():
+                yield from base.client.refresh()
+            else:
+                yield from self._look(load.pick([base, *self._others]))
 
     def _look(self, group: GroupClient) -> Script:
         """What has a group committed?"""

@@ -46,6 +46,8 @@ ATTEMPTS_MAX: Final = 40
 """So often a request is sent, at most."""
 RETRY_PAUSE_MS: Final = 100
 TIMEOUTS_MS: Final = (1_500, 4_000, 8_000)
+LONG_ONE_IN: Final = 4
+"""One transaction in so many stays open for a while."""
 COORDINATOR_MOVED: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
@@ -124,6 +126,8 @@ class TransactionalProducer:
             return False
         if not transaction.batches:
             return False
+        if load.chance.below(LONG_ONE_IN) == 0:  # leaders die meanwhile, and refuse markers
+            yield load.scripts.pause(load.between(1, self._timeout_ms // 2))
         is_committed = is_whole and bool(load.chance.below(4))
         is_ended = yield from self._end(transaction, committed=is_committed)
         return is_ended and (is_whole or not self._protocol.adds_partitions)
