@@ -64,5 +64,10 @@ def test_spark_reads_a_topic_with_the_kafka_source_s_columns(broker: Broker) -> 
         part = {**servers, "assign": assign, "endingOffsets": ending}
         rows = spark.read.format("odradek").options(**part).load().collect()
         assert sorted(row["offset"] for row in rows) == list(range(10))
+        found = spark.newSession()  # Nothing is registered in it: Spark finds the source by itself.
+        assert found.read.format("odradek").options(**part).load().count() == 10
+        with pytest.raises(Exception, match="there is no topic nowhere") as refused:
+            found.read.format("odradek").options(**servers, subscribe="nowhere").load().collect()
+        assert "Traceback" not in str(refused.value).split("there is no topic nowhere")[0]
     finally:
         spark.stop()

@@ -34,6 +34,9 @@ from odradek.wire.messages.fetch import (
 )
 
 FETCH_VERSION_MAX = 11
+# A range's first answer; each following one may be twice as large, up to `fetch_bytes_max`. Reads of a few
+# rows (`show`, `limit`) end after the first answers.
+FIRST_FETCH_BYTES = 256 << 10
 # The most that a batch may decompress to; one that takes more is refused as a decompression bomb.
 DECOMPRESSED_BYTES_MAX = 1 << 30
 # How many consecutive fetches of a range may fail before the task fails and Spark retries it.
@@ -94,13 +97,14 @@ def _fetch_all(
     options: ReadOptions,
 ) -> Iterator[tuple[int, Any]]:
     version = connection.version_of(FetchRequest, FETCH_VERSION_MAX)
-    connection.send(_request(wanted, position, options), version)
+    bytes_max = min(FIRST_FETCH_BYTES, options.fetch_bytes_max)
+    connection.send(_request(wanted, position, bytes_max, options), version)
     while position < wanted.end:
         answer = _answer(connection.receive(FetchResponse), wanted)
         if answer is None:
             position = _after_loss(connection, wanted, position, options)
             yield position, None
-            connection.send(_request(wanted, position, options), version)
+            connection.send(_request(wanted, position, bytes_max, options), version)
             continue
         headers = whole_batches(answer.records or b"")
         if not headers:
@@ -108,8 +112,9 @@ def _fetch_all(
                 f"nothing came although the range goes on; the high watermark is {answer.high_watermark}"
             )
         following = max(position, headers[-1][1].next_offset)
+        bytes_max = min(2 * bytes_max, options.fetch_bytes_max)
         if following < wanted.end:
-            connection.send(_request(wanted, following, options), version)
+            connection.send(_request(wanted, following, bytes_max, options), version)
         if options.isolation == "read_committed":
             aborted.learn(answer.aborted_transactions or [])
         columns = _decode(answer.records or b"", headers, aborted, options)
@@ -132,9 +137,8 @@ def _after_loss(
     return start
 
 
-def _request(wanted: OffsetRange, position: int, options: ReadOptions) -> FetchRequest:
+def _request(wanted: OffsetRange, position: int, bytes_max: int, options: ReadOptions) -> FetchRequest:
     topic, number = wanted.topic_partition
-    bytes_max = options.fetch_bytes_max
     partition = FetchPartition(partition=number, fetch_offset=position, partition_max_bytes=bytes_max)
     return FetchRequest(
         max_wait_ms=options.fetch_wait_max_ms,

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from odradek.base.errors import OdradekError
 from odradek.spark.batch_planning import plan_batch
+from odradek.spark.first_sentence import sentence_first, sentence_first_of_rows
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.range_reader import read_range
 from odradek.spark.source_options import flag, parse_options
@@ -47,14 +48,17 @@ class OdradekDataSource(DataSource):
         """The name for `format(...)`."""
         return "odradek"
 
+    @sentence_first
     def schema(self) -> str:
         """The Kafka source's columns, with headers when `includeHeaders` is true."""
         return SCHEMA + (HEADERS_SCHEMA if flag(self.options, "includeHeaders", default=False) else "")
 
+    @sentence_first
     def reader(self, schema: StructType) -> "OdradekReader":
         """A batch reader; its options are checked here, before any task starts."""
         return OdradekReader(self.options)
 
+    @sentence_first
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
         """Raises OdradekError."""
         raise OdradekError(f"the source odradek writes no topics: {_INSTEAD}")
@@ -63,6 +67,7 @@ class OdradekDataSource(DataSource):
         """A reader that only refuses: Spark would replace an exception raised here by another error."""
         return NoStream()
 
+    @sentence_first
     def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802
         """Raises OdradekError."""
         raise OdradekError(f"the source odradek has no writeStream: {_INSTEAD}")
@@ -71,10 +76,12 @@ class OdradekDataSource(DataSource):
 class NoStream(DataSourceStreamReader):
     """Refuses to begin a stream."""
 
+    @sentence_first
     def initialOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
         """Raises OdradekError."""
         raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
 
+    @sentence_first
     def latestOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
         """Raises OdradekError; Spark 4.1 asks for it first."""
         raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
@@ -90,6 +97,7 @@ class OdradekReader(DataSourceReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = parse_options(options)
 
+    @sentence_first
     def partitions(self) -> Sequence[InputPartition]:
         """One task for each planned range, on the driver."""
         return [RangePartition(one) for one in plan_batch(self._options)]
@@ -98,4 +106,4 @@ class OdradekReader(DataSourceReader):
         """The rows of one range, on an executor."""
         if not isinstance(partition, RangePartition):
             return iter(())  # Spark calls once without a partition when there are no ranges.
-        return read_range(partition.wanted, self._options.reading)
+        return sentence_first_of_rows(read_range(partition.wanted, self._options.reading))
