@@ -5,7 +5,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from odradek.testing import Broker
+from odradek.testing import Broker, LocalCluster
 from tests.docs.blocks import Runner, blocks_run_by
 
 pytest_plugins = ["pytester"]
@@ -14,6 +14,13 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 BLOCKS = {block.place: block.text for block in blocks_run_by(Runner.PYTEST) if block.language == "python"}
 TESTS = {name: block for name, block in BLOCKS.items() if re.search(r"^\s*(async )?def test_", block, re.M)}
 OTHERS = {name: block for name, block in BLOCKS.items() if name not in TESTS}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def code_is_loaded() -> None:
+    """A run within this process forgets the modules that it has loaded, and the next one gets them twice."""
+    with LocalCluster() as cluster:
+        cluster.delete_topic(cluster.create_topic())
 
 
 @pytest.mark.parametrize("name", TESTS)
