@@ -2,7 +2,7 @@
 
 Real clients work while the broker is killed at a random moment, sometimes a second time while it starts, and
 started again on the same directory. The load records what the broker promised to clients, and compares it
-with what the broker then has. With `--brokers 3` it is a cluster, and one of ten mishaps each round.
+with what the broker then has. With `--brokers 3` it is a cluster, and one of many mishaps each round.
 
     __main__       the command
     campaign       kills, restarts and counts; the interface of a load

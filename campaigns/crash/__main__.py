@@ -13,6 +13,7 @@ from pathlib import Path
 from campaigns.crash.campaign import Broken, Campaign, Load
 from campaigns.crash.cluster_campaign import CLUSTER_SETTINGS, ClusterCampaign
 from campaigns.crash.commits import Commits
+from campaigns.crash.mishaps import Mishap
 from campaigns.crash.produces import Produces, ReplicatedProduces
 from campaigns.crash.rebalances import Rebalances
 from campaigns.crash.transactions import Transactions
@@ -34,6 +35,12 @@ def main() -> int:
     parser.add_argument("--during", choices=LOADS, default="produces", help="what clients do meanwhile")
     parser.add_argument("--kills", type=int, default=50, help="how many; with --brokers, so many rounds")
     parser.add_argument("--brokers", type=int, choices=(1, 3), default=1, help="3: a cluster and its mishaps")
+    parser.add_argument(
+        "--mishaps",
+        default="",
+        metavar="NAME,...",
+        help="with --brokers: only these (campaigns/crash/mishaps)",
+    )
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the broker"
@@ -83,8 +90,11 @@ def _attack_cluster(
     """A campaign on a cluster of three; returns what was counted. Raises Broken."""
     kind = LOADS_OF_CLUSTERS[options.during]
     given = {**CLUSTER_SETTINGS, **kind.broker_settings, **settings}
-    cluster = ClusterProcess(scratch / "data", options.brokers, settings=given, log_path=scratch / "log")
-    campaign = ClusterCampaign(cluster, random.Random(options.seed))
+    cluster = ClusterProcess(
+        scratch / "data", options.brokers, settings=given, log_path=scratch / "log", test_faults=True
+    )
+    mishaps = [Mishap[name] for name in options.mishaps.split(",")] if options.mishaps else list(Mishap)
+    campaign = ClusterCampaign(cluster, random.Random(options.seed), mishaps)
     try:
         cluster.start()
         load = kind(cluster.bootstrap_servers, random.Random(options.seed + 1))

@@ -7,9 +7,10 @@ are compared (`replicas_check`).
 
 import random
 import time
+from collections.abc import Sequence
 
 from campaigns.crash.campaign import AFTER_S, Broken, Load
-from campaigns.crash.mishaps import SESSION_TIMEOUT_MS, aim, carry_out, drawn, metadata_of, stop
+from campaigns.crash.mishaps import SESSION_TIMEOUT_MS, Mishap, aim, carry_out, drawn, metadata_of, stop
 from campaigns.crash.replicas_check import check_replicas
 from odradek.base.errors import OdradekError
 from odradek.testing.cluster_process import ClusterProcess
@@ -32,10 +33,13 @@ CLUSTER_SETTINGS = {
 class ClusterCampaign:
     """A cluster, its mishaps, and what was counted meanwhile."""
 
-    def __init__(self, cluster: ClusterProcess, chance: random.Random) -> None:
+    def __init__(
+        self, cluster: ClusterProcess, chance: random.Random, mishaps: Sequence[Mishap] = tuple(Mishap)
+    ) -> None:
+        """One of `mishaps` happens in each round, all equally often."""
         self._cluster = cluster
         self._chance = chance
-        self._mishaps = drawn(chance)
+        self._mishaps = drawn(chance, mishaps)
         self._report_read = 0  # how much of the cluster's log has been looked at
         self._whole_s_max = 0.0
         self._rounds = 0

@@ -6,11 +6,13 @@ That is looked up before the load's moment, so that the mishap follows the momen
 
 import os
 import random
+import shutil
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from campaigns.crash.campaign import Broken
 from odradek.base.ids import BrokerId
@@ -27,6 +29,11 @@ STOP_TIMEOUT_S = 45.0
 STILL_S = (0.5, 3.0)
 # Between the kills of two brokers: sometimes the second one has just become the leader.
 BETWEEN_S = (0.0, 0.0, 0.3, 2.5)
+# The directions of a one-way cut, and how long cuts last.
+WAYS = ("in", "out")
+CUT_S = (1.0, 6.0, 3 * SESSION_TIMEOUT_MS / 1_000)
+# How much older than the last one an image of a disk is.
+BETWEEN_IMAGES_S = (1.0, 4.0)
 # How long nobody supervises; sometimes longer than a session.
 UNSUPERVISED_S = (0.0, 1.0, 6.0)
 
@@ -44,6 +51,35 @@ class Mishap(Enum):
     KILL_UNSUPERVISED = "kill -9 of the supervisor and of a broker, and a new start"
     TERMINATE = "SIGTERM to a broker"
     RESTART = "a stop of the cluster and a new start"
+    CUT_LEADER = "a leader is cut off from the other brokers, one way"
+    CUT_STORE = "a broker is cut off from the metadata store, one way"
+    ISOLATE_CONTROLLER = "the controller is cut off from everybody"
+    STILL_LEADER = "SIGSTOP of a leader for three sessions, SIGCONT"
+    STILL_CONTROLLER = "SIGSTOP of the controller for three sessions, SIGCONT"
+    STILL_TWO = "SIGSTOP of two brokers at once for three sessions, SIGCONT"
+    FULL_DISK = "the disk of a broker is full: it ends and is started again"
+    WIPED_DISK = "a stop of the cluster, a disk wiped, and a new start"
+    OLD_DISK = "a stop, and a start with an older image of a disk, with its clean mark"
+
+
+CLEAN: Final = frozenset(
+    {
+        Mishap.STAND_STILL,
+        Mishap.TERMINATE,
+        Mishap.RESTART,
+        Mishap.KILL_SUPERVISOR,
+        Mishap.CUT_LEADER,
+        Mishap.CUT_STORE,
+        Mishap.ISOLATE_CONTROLLER,
+        Mishap.STILL_LEADER,
+        Mishap.STILL_CONTROLLER,
+        Mishap.STILL_TWO,
+        Mishap.FULL_DISK,
+        Mishap.WIPED_DISK,
+        Mishap.OLD_DISK,
+    }
+)
+"""After which no broker has to say that its logs were not closed by a stop."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +95,15 @@ class Aimed:
     @property
     def kills(self) -> tuple[BrokerId, ...]:
         """The brokers whose next start has to verify their logs."""
-        if self.mishap in (Mishap.STAND_STILL, Mishap.TERMINATE, Mishap.RESTART, Mishap.KILL_SUPERVISOR):
+        if self.mishap in CLEAN:
             return ()
         return self.brokers
 
 
-def drawn(chance: random.Random) -> Iterator[Mishap]:
+def drawn(chance: random.Random, among: Sequence[Mishap] = tuple(Mishap)) -> Iterator[Mishap]:
     """Each mishap once in an order by chance, and so on."""
     while True:
-        yield from chance.sample(list(Mishap), len(Mishap))
+        yield from chance.sample(among, len(among))
 
 
 def aim(mishap: Mishap, cluster: ClusterProcess, chance: random.Random) -> Aimed:
@@ -78,15 +114,23 @@ def aim(mishap: Mishap, cluster: ClusterProcess, chance: random.Random) -> Aimed
         leaders[topic.name in INTERNAL_TOPICS] += [one.leader_id for one in topic.partitions]
     ids = list(cluster.broker_ids)
     match mishap:
-        case Mishap.KILL_LEADER | Mishap.STAND_STILL:
+        case Mishap.KILL_LEADER | Mishap.STAND_STILL | Mishap.CUT_LEADER | Mishap.STILL_LEADER:
             brokers = [chance.choice(leaders[False])]
-        case Mishap.KILL_CONTROLLER:
+        case Mishap.KILL_CONTROLLER | Mishap.ISOLATE_CONTROLLER | Mishap.STILL_CONTROLLER:
             brokers = [seen.controller_id]
         case Mishap.KILL_COORDINATOR:
             brokers = [chance.choice(leaders[True] or ids)]
-        case Mishap.KILL_TWO:
+        case Mishap.KILL_TWO | Mishap.STILL_TWO:
             brokers = chance.sample(ids, 2)
-        case Mishap.KILL_ANY | Mishap.TERMINATE | Mishap.KILL_UNSUPERVISED:
+        case (
+            Mishap.KILL_ANY
+            | Mishap.TERMINATE
+            | Mishap.KILL_UNSUPERVISED
+            | Mishap.CUT_STORE
+            | Mishap.FULL_DISK
+            | Mishap.WIPED_DISK
+            | Mishap.OLD_DISK
+        ):
             brokers = [chance.choice(ids)]
         case Mishap.KILL_SUPERVISOR | Mishap.RESTART:
             brokers = []
@@ -101,9 +145,24 @@ def carry_out(aimed: Aimed, cluster: ClusterProcess, chance: random.Random) -> N
             os.kill(pids[0], signal.SIGTERM)
             _await_end(pids[0])
         case Mishap.STAND_STILL:
-            os.kill(pids[0], signal.SIGSTOP)
-            time.sleep(SESSION_TIMEOUT_MS / 1_000 + chance.uniform(*STILL_S))
-            os.kill(pids[0], signal.SIGCONT)
+            _stand_still(pids, SESSION_TIMEOUT_MS / 1_000 + chance.uniform(*STILL_S))
+        case Mishap.STILL_LEADER | Mishap.STILL_CONTROLLER | Mishap.STILL_TWO:
+            _stand_still(pids, 3 * SESSION_TIMEOUT_MS / 1_000)
+        case Mishap.CUT_LEADER:
+            _cut(cluster, aimed.brokers[0], chance, {"from": "brokers", "way": chance.choice(WAYS)})
+        case Mishap.CUT_STORE:
+            _cut(cluster, aimed.brokers[0], chance, {"from": "store", "way": chance.choice(WAYS)})
+        case Mishap.ISOLATE_CONTROLLER:
+            _cut(cluster, aimed.brokers[0], chance, {})
+        case Mishap.FULL_DISK:
+            cluster.fault(aimed.brokers[0], {"fault": "full_disk"})
+            _await_end(pids[0])
+        case Mishap.WIPED_DISK:
+            stop(cluster)
+            shutil.rmtree(cluster.directory_of(aimed.brokers[0]))
+            cluster.start()
+        case Mishap.OLD_DISK:
+            _put_back_older_disk(cluster, aimed.brokers[0], chance)
         case Mishap.KILL_SUPERVISOR | Mishap.KILL_UNSUPERVISED:
             cluster.kill_supervisor()
             _kill(pids, chance)
@@ -114,6 +173,37 @@ def carry_out(aimed: Aimed, cluster: ClusterProcess, chance: random.Random) -> N
             cluster.start()
         case _:
             _kill(pids, chance)
+
+
+def _stand_still(pids: Sequence[int], seconds: float) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(seconds)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _cut(
+    cluster: ClusterProcess, broker_id: BrokerId, chance: random.Random, what: Mapping[str, str]
+) -> None:
+    """Hold back what goes between a broker and others, for less or more than a session."""
+    cut = cluster.fault(broker_id, {"fault": "isolate", **what})
+    time.sleep(chance.choice(CUT_S))
+    cluster.fault(broker_id, {"fault": "remove", **cut})
+
+
+def _put_back_older_disk(cluster: ClusterProcess, broker_id: BrokerId, chance: random.Random) -> None:
+    """As from a backup: whole, and stopped cleanly, but not the last thing that the broker had."""
+    directory = cluster.directory_of(broker_id)
+    image = directory.with_name(f"{directory.name}.image")
+    stop(cluster)
+    shutil.copytree(directory, image)
+    cluster.start()
+    time.sleep(chance.choice(BETWEEN_IMAGES_S))
+    stop(cluster)
+    shutil.rmtree(directory)
+    image.rename(directory)
+    cluster.start()
 
 
 def stop(cluster: ClusterProcess) -> None:
