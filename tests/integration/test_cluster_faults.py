@@ -112,3 +112,16 @@ def test_brokers_are_isolated_and_leaders_moved_over_http(cluster: ClusterProces
     cluster.fault(1, {"fault": "remove", **cut})
     while not is_elsewhere(cluster, set()):
         assert not deadline.is_over()
+
+
+def test_the_stop_of_the_cluster_waits_for_no_replica_that_has_stopped(cluster: ClusterProcess) -> None:
+    """The brokers stop one after another: who shares a partition with an earlier one cannot hand it over."""
+    with Admin(ClientConfig(cluster.bootstrap_servers)) as admin:
+        admin.create_topic(TOPIC, partitions=6, replication_factor=2)
+        admin.wait_until_known(TOPIC, 6)
+    assert cluster.stop() == 0
+    log = cluster.log_path.read_text()
+    assert "stops although not all its leaderships have moved" in log
+    assert "the next attempt is in" not in log
+    cluster.start()
+    assert not (cluster.sockets / "stopping").exists()

@@ -79,7 +79,7 @@ class ClusterProcess:
 
     def pid_of(self, broker_id: BrokerId) -> int:
         """The process of a broker, which must be running."""
-        document = json.loads(process_file(self._sockets(), broker_id).read_text())
+        document = json.loads(process_file(self.sockets, broker_id).read_text())
         return int(document["pid"])
 
     def fault(self, broker_id: BrokerId, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
@@ -129,7 +129,7 @@ class ClusterProcess:
         if self._supervisor is not None:
             self.kill_supervisor()
         if (self.data_dir / CLUSTER_FILE).exists():
-            sockets = self._sockets()
+            sockets = self.sockets
             for found, _ in find_processes(sockets, self.broker_ids).values():
                 os.kill(found.pid, signal.SIGKILL)
             shutil.rmtree(sockets, ignore_errors=True)
@@ -137,7 +137,9 @@ class ClusterProcess:
             _close(supervisor)
         self._killed = []
 
-    def _sockets(self) -> Path:
+    @property
+    def sockets(self) -> Path:
+        """The directory of the brokers' sockets."""
         return Path(json.loads((self.data_dir / CLUSTER_FILE).read_text())["sockets"])
 
     def _taken(self) -> "subprocess.Popen[str]":

@@ -270,6 +270,21 @@ def test_what_no_other_replica_can_lead_stays_and_the_broker_stops_anyway(
     assert controller.topic("many").partitions[0].leader == NO_BROKER
 
 
+def test_nobody_is_waited_for_when_all_brokers_stop(caplog: pytest.LogCaptureFixture) -> None:
+    """The replica in sync has stopped for good: there is one attempt, and no backoff."""
+    world = World(brokers=3)
+    gone, stopping = others_of(world)
+    create(world, "many", [(stopping.broker_id, gone.broker_id)])
+    world.all_stop = True
+    gone.begin_stop()
+    world.settle()
+    assert gone.is_over
+    stopping.begin_stop()
+    world.settle()
+    assert stopping.is_over
+    assert "stops although not all its leaderships have moved" in caplog.text
+
+
 def test_a_replica_that_comes_back_meanwhile_leads() -> None:
     world = World(brokers=3)
     gone, stopping = others_of(world)

@@ -72,7 +72,7 @@ def _results(
 ) -> Steps[AlterPartitionReassignmentsResponse]:
     """The results in the order of the request."""
     response = AlterPartitionReassignmentsResponse(
-        allow_replication_factor_change=request.allow_replication_factor_change
+        allow_replication_factor_change=request.allow_replication_factor_change, error_message=None
     )
 
     def result(topic: str, number: int) -> ReassignablePartitionResponse:

@@ -57,4 +57,4 @@ def _listed(answer: Reassignments) -> Steps[ListPartitionReassignmentsResponse]:
         )
         if pace.is_over():
             yield
-    return ListPartitionReassignmentsResponse(topics=list(topics.values()))
+    return ListPartitionReassignmentsResponse(error_message=None, topics=list(topics.values()))

@@ -75,6 +75,7 @@ class BrokerCore:
         self.chance = surroundings.chance
         self.timer = surroundings.timer
         self.defer = surroundings.defer
+        self._all_stop = surroundings.all_stop
         """Runs a callback in a later turn of the loop."""
         self.image = image
         """The cluster as this broker knows it."""
@@ -260,6 +261,7 @@ class BrokerCore:
             self.timer,
             self.defer,
             lambda: layers.in_force,
+            self._all_stop,
         )
         """Moves the leaderships of this broker to others before it stops."""
 

@@ -7,8 +7,8 @@ leads nothing that another replica in sync could lead, or until it has asked oft
     ---------  ---------------------------------------------  ------------------------------------------------
     (new)      begin                                          ASKING
     ASKING     the answer: nothing remains                    ENDED
-    ASKING     the answer: some partitions remain; an error;  RESTING, or after the last attempt ENDED
-               no answer within SHUTDOWN_TIMEOUT_MS
+    ASKING     the answer: some partitions remain; an error;  RESTING, or after the last attempt ENDED, and
+               no answer within SHUTDOWN_TIMEOUT_MS           also if all brokers of the cluster stop
     RESTING    the backoff is over                            ASKING, or ENDED if no other broker lives
     any        the session with the store ends                ENDED: the others lead what this one led, or,
                                                               without the store, nobody can move anything
@@ -91,8 +91,9 @@ class HandOver:
         timer: Timer,
         defer: Defer,
         settings: Callable[[], BrokerSettings],
+        all_stop: Callable[[], bool],
     ) -> None:
-        """`image` is this broker's view of the cluster."""
+        """`image` is this broker's view of the cluster; see `Surroundings.all_stop`."""
         self._broker_id = broker_id
         self._any_controller = any_controller
         self._registration = registration
@@ -102,6 +103,7 @@ class HandOver:
         self._timer = timer
         self._defer = defer
         self._settings = settings
+        self._all_stop = all_stop
         self.state = State.NEW
         """ASKING and RESTING: `_wake` is in the timer. Otherwise it is not."""
         # How often the controller was asked: the number of the attempt.
@@ -170,7 +172,7 @@ class HandOver:
 
     def _on_failed(self, reason: str) -> None:
         settings = self._settings()
-        if self._attempts >= settings.controlled_shutdown_max_retries:
+        if self._attempts >= settings.controlled_shutdown_max_retries or self._all_stop():
             _log.warning("this broker stops although not all its leaderships have moved: %s", reason)
             self._end()
             return

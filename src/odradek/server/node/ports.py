@@ -21,6 +21,10 @@ def _alone() -> int:
     return 1
 
 
+def _not_all() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """All that a node uses of the outside: time, random numbers, threads, the metadata store, its owner."""
@@ -52,5 +56,7 @@ class Surroundings:
 
     None: as many as their replication factors ask for.
     """
+    all_stop: Callable[[], bool] = _not_all
+    """Whether all brokers of the cluster are stopping: nobody will come back whom a stop could wait for."""
     boot_id: str = ""
     """The boot id of the machine (R15), which changes when it restarts; empty when it is not known."""

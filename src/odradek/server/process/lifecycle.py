@@ -29,6 +29,7 @@ from odradek.server.process.boot_id import boot_id
 from odradek.server.process.broker import Broker, view_of
 from odradek.server.process.broker_store import BrokerStore, open_store
 from odradek.server.process.executor import sync_in_parallel
+from odradek.server.process.process_contract import is_cluster_stopping
 from odradek.server.process.shell import Shell
 from odradek.server.process.store_processes import in_session
 from odradek.storage.finding import Finding
@@ -196,6 +197,7 @@ def _surroundings(shell: Shell, store: BrokerStore) -> Surroundings:
         on_finding=_log_finding,
         on_failure=shell.on_failure,
         cluster_brokers=lambda: _brokers_meant(shell.settings),
+        all_stop=lambda: is_cluster_stopping(shell.settings.odradek_cluster_directory),
         boot_id=boot_id(),
     )
 

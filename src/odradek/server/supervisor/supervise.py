@@ -20,7 +20,7 @@ from typing import Final
 from odradek.base.ids import BrokerId
 from odradek.server.process.log_lines import log_to
 from odradek.server.process.malloc_arenas import share_one_arena
-from odradek.server.process.process_contract import READY
+from odradek.server.process.process_contract import READY, stopping_file
 from odradek.server.process.stop_signs import watch_input, watch_signals
 from odradek.server.supervisor import cluster_states
 from odradek.server.supervisor.broker_settings import cluster_settings
@@ -97,6 +97,8 @@ class _Supervisor:
         )
         # Resolved with the exit code when no process is left.
         self._ended: asyncio.Future[int] = self._loop.create_future()
+        self._stopping_file = Path(stopping_file(prepared.sockets.path))
+        self._stopping_file.unlink(missing_ok=True)  # of a supervisor that was killed while it stopped
         # Calls `_tick` when the states want it.
         self._alarm: asyncio.TimerHandle | None = None
         # None before it is served.
@@ -162,6 +164,8 @@ class _Supervisor:
             except TimeoutError:
                 pass
         if not self._states.is_stopping:
+            # The earlier ones have stopped when the later ones try to hand over to them.
+            self._stopping_file.touch()
             order = sorted(self._ids, key=lambda one: (one == last, one))
             self._carry_out(self._states.on_stop(order, self._now_ms()))
 

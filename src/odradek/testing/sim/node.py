@@ -132,6 +132,7 @@ class SimNode:
             on_finding=self.findings.append,
             on_failure=self.failures.append,
             cluster_brokers=lambda: max(self.world.brokers_meant, len(self.world.nodes)),
+            all_stop=lambda: self.world.all_stop,
             boot_id=self.world.boot_id(self.broker_id),
         )
 

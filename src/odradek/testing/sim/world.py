@@ -73,6 +73,8 @@ class World:
         self.clock = ManualClock()
         self.store = MemoryStore(limits)
         self.brokers_meant = brokers
+        self.all_stop = False
+        """What `Surroundings.all_stop` of every node says."""
         """How many brokers the cluster has at least when all of them run."""
         self.nodes: dict[BrokerId, SimNode] = {}
         """The latest life of each broker."""
