@@ -98,3 +98,20 @@ CHECKED_APART = {
 @pytest.mark.parametrize("name", sorted({one.lower() for one in SERVED} - CHECKED_APART))
 def test_each_option_changes_the_read(name: str) -> None:
     assert parse_options(BASE | {name: VALUES.get(name, "77")}) != parsed()
+
+
+def test_a_stream_begins_at_the_latest_offset_and_may_say_so() -> None:
+    assert parse_options(BASE, is_stream=True).start == Edge("startingOffsets", "latest")
+    assert parse_options(BASE | {"startingOffsets": '{"t": {"0": -1}}'}, is_stream=True).is_stream
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("endingTimestamp", "option endingTimestamp is for batches: a stream has no end"),
+        ("maxOffsetsPerTrigger", "does not serve the option maxOffsetsPerTrigger: a batch of its streams"),
+    ],
+)
+def test_what_a_stream_cannot_have_is_refused(name: str, sentence: str) -> None:
+    with pytest.raises(SettingError, match=sentence):
+        parse_options(BASE | {name: "5"}, is_stream=True)

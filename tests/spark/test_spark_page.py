@@ -30,7 +30,9 @@ def with_what_they_print(blocks: list[Block]) -> Iterator[tuple[Block, str]]:
 def as_run(block: Block, bootstrap_servers: str, directory: Path) -> str:
     """The block with this broker's address; Spark's JVM does not follow when a test changes its directory."""
     text = block.text.replace(ADDRESS, bootstrap_servers)
-    return text.replace('parquet("table")', f"parquet({str(directory / 'table')!r})")
+    for name in ("table", "streamed", "checkpoint"):
+        text = text.replace(f'"{name}")', f"{str(directory / name)!r})")
+    return text
 
 
 @pytest.mark.filterwarnings("ignore")

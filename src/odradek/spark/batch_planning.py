@@ -6,7 +6,8 @@ partition's end, and it begins there only if `startingOffsetsByTimestampStrategy
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from odradek.base.errors import ApiError, OdradekError, SettingError
 from odradek.base.ids import TopicPartition
@@ -16,19 +17,26 @@ from odradek.net.blocking_connection import BrokerConnection
 from odradek.spark.offset_ranges import Edge, OffsetRange, bounds, plan, resolve, times
 from odradek.spark.source_options import SourceOptions
 
+T = TypeVar("T")
+
 # What ListOffsets answers where no record has the time or a later one.
 _NO_RECORD = -1
 
 
 def plan_batch(options: SourceOptions) -> list[OffsetRange]:
-    """The ranges of a read, asked for up to `offset_attempts` times.
+    """The ranges of a read; raises as `with_attempts` does."""
+    return with_attempts(options, lambda: Planning(options).ranges())
+
+
+def with_attempts(options: SourceOptions, ask: Callable[[], T]) -> T:
+    """What `ask` returns, which is called up to `offset_attempts` times.
 
     Raises SettingError for partitions, offsets or times that do not fit the cluster, and the last
     OdradekError when the cluster gave no answer.
     """
     for attempt in range(1, options.offset_attempts + 1):
         try:
-            return _Planning(options).ranges()
+            return ask()
         except SettingError:
             raise
         except OdradekError as failure:
@@ -39,7 +47,7 @@ def plan_batch(options: SourceOptions) -> list[OffsetRange]:
     raise AssertionError("there is always a first attempt")
 
 
-class _Planning:
+class Planning:
     """One attempt, with the leaders as of its beginning."""
 
     def __init__(self, options: SourceOptions) -> None:
@@ -47,12 +55,19 @@ class _Planning:
         self._leaders = self._fetch_leaders()
 
     def ranges(self) -> list[OffsetRange]:
-        partitions = self._options.subscription.partitions(self._leaders.counts)
-        starts = self._starts(partitions)
+        """The tasks of a batch."""
+        partitions = self.partitions()
+        starts = self.starts()
         ends = self._ends(partitions)
         return plan(starts, ends, self._options.partitions_min, self._options.records_max)
 
-    def _starts(self, partitions: Sequence[TopicPartition]) -> Offsets:
+    def partitions(self, *, may_lack: bool = False) -> list[TopicPartition]:
+        """What is read; `may_lack` leaves out subscribed topics that do not exist."""
+        return self._options.subscription.partitions(self._leaders.counts, may_lack=may_lack)
+
+    def starts(self) -> Offsets:
+        """Where reading begins."""
+        partitions = self.partitions()
         edge = self._options.start
         if not edge.is_time:
             return self._resolved(edge, partitions)
@@ -63,7 +78,7 @@ class _Planning:
                 f"{edge.option}: {missing[0]} has no record of that time or later"
                 " (startingOffsetsByTimestampStrategy=latest reads such partitions from their end)"
             )
-        return found | self._list(LATEST, missing)
+        return found | self.list_offsets(LATEST, missing)
 
     def _ends(self, partitions: Sequence[TopicPartition]) -> Offsets:
         edge = self._options.end
@@ -71,22 +86,22 @@ class _Planning:
             return self._resolved(edge, partitions)
         found = self._at_times(edge, partitions)
         missing = [part for part, offset in found.items() if offset == _NO_RECORD]
-        latest = self._list(LATEST, list(found))
+        latest = self.list_offsets(LATEST, list(found))
         # Read-committed, a record of that time may lie beyond the end that such a read has.
         return {part: min(offset, latest[part]) for part, offset in found.items()} | {
             part: latest[part] for part in missing
         }
 
     def _resolved(self, edge: Edge, partitions: Sequence[TopicPartition]) -> Offsets:
-        wanted = bounds(edge.option, edge.text, partitions)
+        wanted = bounds(edge.option, edge.text, partitions, is_stream=self._options.is_stream)
         self._check_ends(edge, {part: offset for part, offset in wanted.items() if offset >= 0})
-        return resolve(wanted, self._list)
+        return resolve(wanted, self.list_offsets)
 
     def _check_ends(self, edge: Edge, numbers: Offsets) -> None:
         """Raises SettingError for a number beyond its log's end, which no wait may be trusted to cure."""
         if not numbers:
             return
-        ends = self._list(LATEST, sorted(numbers), "read_uncommitted")
+        ends = self.list_offsets(LATEST, sorted(numbers), "read_uncommitted")
         for partition, offset in sorted(numbers.items()):
             if offset > ends[partition]:
                 raise SettingError(
@@ -99,12 +114,13 @@ class _Planning:
             by_time[milliseconds].append(partition)
         found: Offsets = {}
         for milliseconds, asked in by_time.items():
-            found |= self._list(milliseconds, asked)
+            found |= self.list_offsets(milliseconds, asked)
         return found
 
-    def _list(
+    def list_offsets(
         self, timestamp: int, partitions: Sequence[TopicPartition], isolation: str | None = None
     ) -> Offsets:
+        """`cluster.list_offsets` with the isolation of the read unless one is given."""
         if not partitions:
             return {}
         isolation = isolation or self._options.reading.isolation

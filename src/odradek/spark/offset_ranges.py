@@ -82,30 +82,34 @@ class Subscription:
             return None
         return sorted(set(self.topics) | {part.topic for part in self.assigned})
 
-    def partitions(self, counts: Mapping[str, int]) -> list[TopicPartition]:
+    def partitions(self, counts: Mapping[str, int], *, may_lack: bool = False) -> list[TopicPartition]:
         """The partitions to read of a cluster whose topics have `counts` partitions.
 
-        Raises SettingError for a topic or partition that does not exist.
+        Raises SettingError for a topic or partition that does not exist; `may_lack` leaves such topics out.
         """
         if self.assigned:
             for topic, partition in self.assigned:
-                if partition >= counts.get(topic, 0):
+                if not may_lack and partition >= counts.get(topic, 0):
                     raise SettingError(f"there is no partition {partition} of topic {topic}")
-            return sorted(set(self.assigned))
+            return sorted(part for part in set(self.assigned) if part.partition < counts.get(part.topic, 0))
         if self.pattern is not None:
             names = [name for name in counts if re.fullmatch(self.pattern, name)]
         else:
             names = list(self.topics)
             missing = [name for name in names if name not in counts]
-            if missing:
+            if missing and not may_lack:
                 raise SettingError(f"there is no topic {missing[0]}")
-        found = sorted({TopicPartition(name, number) for name in names for number in range(counts[name])})
+        found = sorted(
+            {TopicPartition(name, number) for name in names for number in range(counts.get(name, 0))}
+        )
         if len(found) > PARTITIONS_MAX:
             raise SettingError(f"the subscription covers {len(found)} partitions, more than {PARTITIONS_MAX}")
         return found
 
 
-def bounds(option: str, text: str, partitions: Sequence[TopicPartition]) -> Offsets:
+def bounds(
+    option: str, text: str, partitions: Sequence[TopicPartition], *, is_stream: bool = False
+) -> Offsets:
     """Read `startingOffsets` or `endingOffsets`: an offset, EARLIEST or LATEST for each of `partitions`.
 
     Raises SettingError when a partition is missing from the JSON or one is named that is not read, and for a
@@ -113,7 +117,7 @@ def bounds(option: str, text: str, partitions: Sequence[TopicPartition]) -> Offs
     """
     word = text.strip().lower()
     if word == "latest":
-        if option == "startingOffsets":
+        if option == "startingOffsets" and not is_stream:
             raise SettingError("startingOffsets cannot be latest in a batch, which would read nothing")
         return dict.fromkeys(partitions, LATEST)
     if word == "earliest" and option == "startingOffsets":
@@ -122,7 +126,7 @@ def bounds(option: str, text: str, partitions: Sequence[TopicPartition]) -> Offs
     _check_partitions(option, found, partitions)
     if any(offset < EARLIEST for offset in found.values()):
         raise SettingError(f"{option} has an offset below -2")
-    if option == "startingOffsets" and LATEST in found.values():
+    if option == "startingOffsets" and LATEST in found.values() and not is_stream:
         raise SettingError("startingOffsets cannot be latest (-1) in a batch, which would read nothing")
     if option == "endingOffsets" and EARLIEST in found.values():
         raise SettingError("endingOffsets cannot be earliest (-2)")
@@ -143,7 +147,7 @@ def times(edge: Edge, partitions: Sequence[TopicPartition]) -> Offsets:
     return found
 
 
-def check_edge(edge: Edge) -> None:
+def check_edge(edge: Edge, *, is_stream: bool = False) -> None:
     """Raises SettingError for what is wrong with an edge whatever the partitions are."""
     if edge.option.endswith("ByTimestamp"):
         times(
@@ -155,9 +159,11 @@ def check_edge(edge: Edge) -> None:
     elif edge.is_time:
         times(edge, [])
     elif edge.text.strip().startswith("{"):
-        bounds(edge.option, edge.text, list(_numbers(edge.option, edge.text, "not JSON")))
+        bounds(
+            edge.option, edge.text, list(_numbers(edge.option, edge.text, "not JSON")), is_stream=is_stream
+        )
     else:
-        bounds(edge.option, edge.text, [])
+        bounds(edge.option, edge.text, [], is_stream=is_stream)
 
 
 def plan(

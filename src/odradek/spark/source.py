@@ -1,4 +1,4 @@
-"""The PySpark data source `odradek`: batch reads of topics, like those of Spark's Kafka source.
+"""The PySpark data source `odradek`: reads of topics in batches and streams, like Spark's Kafka source.
 
     options = {"kafka.bootstrap.servers": "127.0.0.1:9092", "subscribe": "flights"}
     spark.read.format("odradek").options(**options).load()
@@ -19,7 +19,14 @@ from odradek.spark.batch_planning import plan_batch
 from odradek.spark.first_sentence import sentence_first, sentence_first_of_rows
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.range_reader import read_range
-from odradek.spark.source_options import flag, parse_options
+from odradek.spark.source_options import SourceOptions, flag, parse_options
+from odradek.spark.stream_planning import (
+    Position,
+    first_position,
+    latest_position,
+    not_after,
+    ranges_between,
+)
 
 __all__ = ["OdradekDataSource"]
 
@@ -29,7 +36,7 @@ SCHEMA = (
 )
 HEADERS_SCHEMA = ", headers array<struct<key: string, value: binary>>"
 
-_INSTEAD: Final = "it reads them in batches, with spark.read"
+_INSTEAD: Final = "it reads them, with spark.read and spark.readStream"
 
 
 class RangePartition(InputPartition):
@@ -63,9 +70,9 @@ class OdradekDataSource(DataSource):
         """Raises OdradekError."""
         raise OdradekError(f"the source odradek writes no topics: {_INSTEAD}")
 
-    def streamReader(self, schema: StructType) -> "NoStream":  # noqa: N802 - Spark's name
-        """A reader that only refuses: Spark would replace an exception raised here by another error."""
-        return NoStream()
+    def streamReader(self, schema: StructType) -> "OdradekStreamReader":  # noqa: N802 - Spark's name
+        """A reader of streams, which checks its options when Spark first asks it for a position."""
+        return OdradekStreamReader(self.options)
 
     @sentence_first
     def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802
@@ -73,22 +80,42 @@ class OdradekDataSource(DataSource):
         raise OdradekError(f"the source odradek has no writeStream: {_INSTEAD}")
 
 
-class NoStream(DataSourceStreamReader):
-    """Refuses to begin a stream."""
+class OdradekStreamReader(DataSourceStreamReader):
+    """Plans the batches of a stream on the driver, reads their ranges on executors.
+
+    Options are checked late, because Spark replaces an exception of the constructor by another error.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._given = dict(options)
+        self._first_latest: Position | None = None
 
     @sentence_first
-    def initialOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
-        """Raises OdradekError."""
-        raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
+    def initialOffset(self) -> Position:  # noqa: N802 - Spark's name
+        """Where a stream without a checkpoint begins."""
+        return not_after(first_position(self._options()), self._first_latest)
 
     @sentence_first
-    def latestOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
-        """Raises OdradekError; Spark 4.1 asks for it first."""
-        raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
+    def latestOffset(self) -> Position:  # noqa: N802 - Spark's name
+        """How far the stream may go now; Spark 4.1 asks for it before the initial offset."""
+        latest = latest_position(self._options())
+        if self._first_latest is None:
+            self._first_latest = latest
+        return latest
 
-    def read(self, partition: InputPartition) -> NoReturn:
-        """Raises OdradekError; never called, since no stream begins."""
-        raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
+    @sentence_first
+    def partitions(self, start: Position, end: Position) -> Sequence[InputPartition]:
+        """One task for each range of a batch."""
+        return [RangePartition(one) for one in ranges_between(self._options(), start, end)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The rows of one range, on an executor."""
+        if not isinstance(partition, RangePartition):
+            return iter(())
+        return sentence_first_of_rows(read_range(partition.wanted, self._options().reading))
+
+    def _options(self) -> SourceOptions:
+        return parse_options(self._given, is_stream=True)
 
 
 class OdradekReader(DataSourceReader):

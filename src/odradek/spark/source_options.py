@@ -74,7 +74,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """The checked options of one batch read."""
+    """The checked options of a batch read or of a stream."""
 
     subscription: Subscription
     start: Edge
@@ -88,21 +88,22 @@ class SourceOptions:
     """How often the offsets are asked for before the read fails; at least 1."""
     offset_retry_ms: int
     reading: ReadOptions
+    is_stream: bool = False
 
 
-def parse_options(options: Mapping[str, str]) -> SourceOptions:
-    """The options of a batch read. Raises SettingError for the first that is unknown or malformed."""
+def parse_options(options: Mapping[str, str], *, is_stream: bool = False) -> SourceOptions:
+    """The options of a batch or a stream. Raises SettingError for the first that is unknown or malformed."""
     given = {name.lower(): value for name, value in options.items()}
     for name in sorted(given):
-        _check_name(name, given[name])
+        _check_name(name, given[name], is_stream=is_stream)
     if "kafka.bootstrap.servers" not in given:
         raise SettingError("the option kafka.bootstrap.servers is missing")
     isolation = _one_of(given, "kafka.isolation.level", tuple(ISOLATION_LEVELS), "read_uncommitted")
     strategy = _one_of(given, "startingOffsetsByTimestampStrategy", STRATEGIES, "error")
     timeout_ms = _number(given, "kafka.request.timeout.ms", 30_000)
-    start = _edge(given, "starting", "earliest")
+    start = _edge(given, "starting", "latest" if is_stream else "earliest")
     end = _edge(given, "ending", "latest")
-    check_edge(start)
+    check_edge(start, is_stream=is_stream)
     check_edge(end)
     return SourceOptions(
         subscription=Subscription.from_options(given),
@@ -123,6 +124,7 @@ def parse_options(options: Mapping[str, str]) -> SourceOptions:
             fetch_bytes_max=_number(given, "kafka.fetch.max.bytes", 8 << 20, highest=1 << 30),
             fetch_wait_max_ms=_number(given, "kafka.fetch.max.wait.ms", 500, lowest=0),
         ),
+        is_stream=is_stream,
     )
 
 
@@ -159,7 +161,7 @@ def _client_id(given: Mapping[str, str]) -> str:
     return "odradek"
 
 
-def _check_name(name: str, value: str) -> None:
+def _check_name(name: str, value: str, *, is_stream: bool) -> None:
     """Raises SettingError for a name in lower case that is not served."""
     by_lower = {one.lower(): one for one in SERVED}
     if name == "kafka.security.protocol" and value.strip().upper() == "PLAINTEXT":
@@ -169,11 +171,18 @@ def _check_name(name: str, value: str) -> None:
         raise SettingError(
             f"{shown} asks for protection that the source odradek cannot give: it speaks PLAINTEXT only"
         )
+    if is_stream and name.startswith("ending") and name in by_lower:
+        raise SettingError(f"the option {by_lower[name]} is for batches: a stream has no end")
     if name in by_lower:
         return
     if name in _NOT_TO_BE_SET:
         raise SettingError(f"the option {name} cannot be set: {_NOT_TO_BE_SET[name]}")
     if stream := next((one for one in _STREAMS_ONLY if one.lower() == name), None):
+        if is_stream:
+            raise SettingError(
+                f"the source odradek does not serve the option {stream}: a batch of its streams holds all"
+                " that has come, as sources written in Python do before pyspark 4.2"
+            )
         raise SettingError(
             f"the option {stream} is for streams, and the source odradek reads in batches;"
             " bound the read with endingOffsets, or its tasks with maxRecordsPerPartition"
