@@ -23,9 +23,9 @@ from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
 from odradek.base.execution import Slices, Steps, freed
-from odradek.server.edge.answer_making import AnswerMaking
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Client, RequestContext, Respond, Response, log_fields, named
+from odradek.server.edge.few_at_once import FewAtOnce
 from odradek.server.edge.latencies import QUICK_NS, Latencies, Sends
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.wire.apis import API_VERSIONS, APIS
@@ -120,7 +120,8 @@ class Dispatcher(Generic[S]):
     ) -> None:
         self._core = core
         self._slices = core.slices
-        self._answer_making = AnswerMaking(core.slices)
+        self._wide_requests = FewAtOnce(core.slices)
+        self._long_answers = FewAtOnce(core.slices)
         self._stalls = stalls
         self._now_ns = stalls.now_ns
         self._handlers = handlers
@@ -206,23 +207,28 @@ class Dispatcher(Generic[S]):
             self._handle(client, handler, context, request)
         else:
             steps = cast("Generator[None, None, Message]", request)
-            self._slices.run(self._handle_decoded(client, handler, context, steps), lambda _: client.close())
+            self._wide_requests.run(
+                self._handle_wide(client, handler, context, steps), lambda _: client.close()
+            )
         return context
 
-    def _handle_decoded(
+    def _handle_wide(
         self,
         client: Answerable,
         handler: Handler[S],
         context: RequestContext,
         steps: Generator[None, None, Message],
     ) -> Steps[None]:
-        """Decode a large request in steps, then handle it."""
+        """Decode a large request in steps, then handle it, until it is answered or waits."""
         try:
             request = yield from steps
         except MalformedRequest as malformed:
             self._close(client, str(malformed), context.client_id)
             return
-        self._handle(client, handler, context, request, is_wide=True)
+        rest = self._handle(client, handler, context, request, is_wide=True)
+        del request  # what answers it lets go of it in steps
+        if rest is not None:
+            yield from rest
 
     def _handle(
         self,
@@ -232,13 +238,16 @@ class Dispatcher(Generic[S]):
         request: Message,
         *,
         is_wide: bool = False,
-    ) -> None:
-        """Handle a request; the answer to a wide one is encoded in steps, as it was decoded."""
+    ) -> Steps[None] | None:
+        """Handle a request; the answer to a wide one is encoded in steps, as it was decoded.
+
+        Of a wide one, the rest of the handler's work is returned; else it has begun.
+        """
         if self.interposed is not None:
             met = self.interposed.meet(client, handler, context, request)
             if met is None:
                 client.close()
-                return
+                return None
             client, handler = met
         api_key = context.api_key
         counts = self._core.request_counts
@@ -252,10 +261,10 @@ class Dispatcher(Generic[S]):
             assert not is_answered, f"{handler.name} answered twice"
             is_answered = True
             if type(answer) is GeneratorType:
-                self._answer_making.run(self._answer_in_steps(client, handler, context, answer, wide), refuse)
+                self._long_answers.run(self._answer_in_steps(client, handler, context, answer, wide), refuse)
             elif wide is not None and answer is not None:
                 steps = _as_it_is(answer)  # type: ignore[arg-type]
-                self._answer_making.run(self._answer_in_steps(client, handler, context, steps, wide), refuse)
+                self._long_answers.run(self._answer_in_steps(client, handler, context, steps, wide), refuse)
             else:
                 self._answer(client, handler, context, answer)  # type: ignore[arg-type]
                 if wide is not None:
@@ -280,7 +289,10 @@ class Dispatcher(Generic[S]):
             failed(error)
         else:
             if steps is not None:
+                if is_wide:
+                    return _caught(steps, failed)
                 self._slices.run(steps, failed)
+        return None
 
     def _answer_in_steps(
         self,
@@ -369,7 +381,7 @@ class Dispatcher(Generic[S]):
             _log_failure(context, error)
             client.close()
 
-        self._answer_making.run(self._answer_in_steps(client, handler, context, refusal, wide), failed)
+        self._long_answers.run(self._answer_in_steps(client, handler, context, refusal, wide), failed)
 
     def _close(self, client: Answerable, reason: str, client_id: str | None = None) -> None:
         self._complaints.say(
@@ -385,6 +397,14 @@ def _as_it_is(answer: Response) -> Steps[Response]:
     """An answer that is there, where one is made in steps."""
     yield
     return answer
+
+
+def _caught(steps: Steps[None], failed: Callable[[Exception], None]) -> Steps[None]:
+    """Steps that raise nothing, but pass it to `failed`."""
+    try:
+        yield from steps
+    except Exception as error:
+        failed(error)
 
 
 def _log_unfreed(error: Exception) -> None:

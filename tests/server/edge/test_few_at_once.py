@@ -1,11 +1,11 @@
-"""Answers that take many steps, and how many of them are half made at any time."""
+"""Work of many steps, and how much of it is half done at any time."""
 
 from collections.abc import Callable
 
 import pytest
 
 from odradek.base.execution import TURN_NS, Slices, Steps, TurnTime
-from odradek.server.edge.answer_making import FREE_STEPS, MAKING_MAX, AnswerMaking
+from odradek.server.edge.few_at_once import AT_ONCE_MAX, FREE_STEPS, FewAtOnce
 from odradek.testing.sim import CountedTime
 
 
@@ -15,7 +15,7 @@ class Bench:
     def __init__(self) -> None:
         self.turns: list[Callable[[], None]] = []
         self.slices = Slices(self.turns.append, TurnTime(CountedTime(TURN_NS // 4)))
-        self.making = AnswerMaking(self.slices)
+        self.making = FewAtOnce(self.slices)
         self.steps: dict[str, int] = {}
         self.answered: list[str] = []
         self.failures: list[str] = []
@@ -52,7 +52,7 @@ def test_few_large_answers_are_half_made_at_a_time() -> None:
     for name in names:
         bench.run(name, 200)
     bench.settle()
-    assert bench.most_unfinished == MAKING_MAX
+    assert bench.most_unfinished == AT_ONCE_MAX
     assert sorted(bench.answered) == sorted(names)
     assert (bench.slices.waiting, bench.making.waiting) == (0, 0)
 
