@@ -481,6 +481,37 @@ def test_forty_clients_that_ask_for_much_have_few_answers_half_made(
     assert most == AT_ONCE_MAX
 
 
+def test_of_forty_wide_requests_few_are_in_memory(node: SimNode, stalls: LoopStalls) -> None:
+    """Decoded, a request takes several times the memory of its bytes, until its handler is done with it."""
+    in_work: set[int] = set()
+    most = 0
+
+    def working(number: int, respond: Respond) -> Iterator[None]:
+        nonlocal most
+        for _ in range(100):
+            in_work.add(number)
+            most = max(most, len(in_work))
+            yield
+        in_work.discard(number)
+        respond(ListOffsetsResponse())
+
+    def handle(core: BrokerCore, context: RequestContext, request: Any, respond: Respond) -> Any:
+        return working(context.correlation_id, respond)
+
+    node.short_clock = CountedTime()
+    served = Handler("ListOffsets", 1, 11, ListOffsetsRequest, handle, None)
+    dispatcher = Dispatcher(node.core, {2: served}, ApiVersionsResponse, stalls)
+    topic = ListOffsetsTopic("t", [ListOffsetsPartition(number) for number in range(10_000)])
+    body = ListOffsetsRequest(topics=[topic]).encode(7)
+    clients = [RecordingClient() for _ in range(40)]
+    for number, client in enumerate(clients):
+        header = encode_request_header(RequestHeader(2, 7, number, "me"))
+        dispatcher.dispatch(client, header + body)
+    node.settle()
+    assert all(len(client.answers) == 1 for client in clients)
+    assert most == AT_ONCE_MAX
+
+
 class Holding:
     """Answers a wide request with its own partitions, and may hold on to both."""
 

@@ -15,7 +15,7 @@ class Bench:
     def __init__(self) -> None:
         self.turns: list[Callable[[], None]] = []
         self.slices = Slices(self.turns.append, TurnTime(CountedTime(TURN_NS // 4)))
-        self.making = FewAtOnce(self.slices)
+        self.few = FewAtOnce(self.slices)
         self.steps: dict[str, int] = {}
         self.answered: list[str] = []
         self.failures: list[str] = []
@@ -24,9 +24,7 @@ class Bench:
 
     def run(self, name: str, steps: int, *, fails: bool = False) -> None:
         self.slices.cause = f"request {name}"
-        self.making.run(
-            self._answer(name, steps, fails=fails), lambda error: self.failures.append(str(error))
-        )
+        self.few.run(self._answer(name, steps, fails=fails), lambda error: self.failures.append(str(error)))
         self.slices.cause = None
 
     def _answer(self, name: str, steps: int, *, fails: bool) -> Steps[None]:
@@ -54,7 +52,7 @@ def test_few_large_answers_are_half_made_at_a_time() -> None:
     bench.settle()
     assert bench.most_unfinished == AT_ONCE_MAX
     assert sorted(bench.answered) == sorted(names)
-    assert (bench.slices.waiting, bench.making.waiting) == (0, 0)
+    assert (bench.slices.waiting, bench.few.waiting) == (0, 0)
 
 
 def test_a_small_answer_waits_for_no_place() -> None:
@@ -93,3 +91,21 @@ def test_a_slice_names_the_request_whose_answer_it_makes() -> None:
         bench.run(f"a{number}", 100)
     bench.settle()
     assert bench.causes == {f"a{number}": {f"request a{number}"} for number in range(8)}
+
+
+def test_what_a_piece_leads_to_waits_for_no_place_and_holds_one() -> None:
+    bench = Bench()
+    for number in range(10):
+        bench.run(f"a{number}", 1_000)
+
+    def led_to() -> Steps[None]:
+        yield from bench._answer("led to", 3_000, fails=False)
+
+    for _ in range(200):
+        bench.turns.pop(0)()
+    bench.few.add(led_to(), lambda error: None)
+    assert bench.most_unfinished == AT_ONCE_MAX
+    bench.settle()
+    assert bench.answered[-1] == "led to"
+    assert bench.most_unfinished == AT_ONCE_MAX + 1
+    assert bench.few.waiting == 0

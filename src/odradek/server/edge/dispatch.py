@@ -22,7 +22,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
-from odradek.base.execution import Slices, Steps, freed
+from odradek.base.execution import Failed, Slices, Steps, freed
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Client, RequestContext, Respond, Response, log_fields, named
 from odradek.server.edge.few_at_once import FewAtOnce
@@ -254,17 +254,22 @@ class Dispatcher(Generic[S]):
         counts[api_key] = counts.get(api_key, 0) + 1
 
         is_answered = False
+        is_at_work = is_wide
         wide = request if is_wide else None
+
+        def answer_by(steps: Steps[None], failed: Failed) -> None:
+            """Make an answer in steps: of a wide request that did not wait as a part of its own work."""
+            (self._wide_requests.add if is_at_work else self._long_answers.run)(steps, failed)
 
         def respond(answer: Response | Steps[Response] | None) -> None:
             nonlocal is_answered
             assert not is_answered, f"{handler.name} answered twice"
             is_answered = True
             if type(answer) is GeneratorType:
-                self._long_answers.run(self._answer_in_steps(client, handler, context, answer, wide), refuse)
+                answer_by(self._answer_in_steps(client, handler, context, answer, wide), refuse)
             elif wide is not None and answer is not None:
                 steps = _as_it_is(answer)  # type: ignore[arg-type]
-                self._long_answers.run(self._answer_in_steps(client, handler, context, steps, wide), refuse)
+                answer_by(self._answer_in_steps(client, handler, context, steps, wide), refuse)
             else:
                 self._answer(client, handler, context, answer)  # type: ignore[arg-type]
                 if wide is not None:
@@ -283,6 +288,14 @@ class Dispatcher(Generic[S]):
                 is_answered = True
                 refuse(error)
 
+        def work(steps: Steps[None]) -> Steps[None]:
+            nonlocal is_at_work
+            try:
+                yield from steps
+            except Exception as error:
+                failed(error)
+            is_at_work = False
+
         try:
             steps = handler.handle(self._core, context, request, respond)
         except Exception as error:
@@ -290,8 +303,9 @@ class Dispatcher(Generic[S]):
         else:
             if steps is not None:
                 if is_wide:
-                    return _caught(steps, failed)
+                    return work(steps)
                 self._slices.run(steps, failed)
+        is_at_work = False
         return None
 
     def _answer_in_steps(
@@ -333,7 +347,7 @@ class Dispatcher(Generic[S]):
         if context.spent is not None:
             values += context.spent
             context.spent = None
-        self._slices.run(freed(values), _log_unfreed)
+        self._wide_requests.add(freed(values), _log_unfreed)
 
     def _answer(
         self, client: Answerable, handler: Handler[S], context: RequestContext, response: Response | None
@@ -397,14 +411,6 @@ def _as_it_is(answer: Response) -> Steps[Response]:
     """An answer that is there, where one is made in steps."""
     yield
     return answer
-
-
-def _caught(steps: Steps[None], failed: Callable[[Exception], None]) -> Steps[None]:
-    """Steps that raise nothing, but pass it to `failed`."""
-    try:
-        yield from steps
-    except Exception as error:
-        failed(error)
 
 
 def _log_unfreed(error: Exception) -> None:

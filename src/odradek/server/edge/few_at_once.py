@@ -5,12 +5,14 @@ A message's objects take several times the memory of its bytes: a request of 1 M
 them advanced together, 40 clients could make the broker hold 40 such messages at once. Memory that a peak has
 taken stays taken, too: few of its pages are free of other objects afterwards.
 
-Invariant: at most AT_ONCE_MAX unfinished pieces have taken more than FREE_STEPS. The others take their first
-ones, or wait.
+Invariant: a piece takes more than FREE_STEPS only if it has a place, or was added by one that had. None gets
+a place while AT_ONCE_MAX are taken; so at most twice as many pieces advance.
 
     A, B, C, D, E need 1,000 steps each     all take their first FREE_STEPS; A to D go on, E waits
     F needs 10 steps                        done at once: it needs no place
     B is done                               E goes on in B's place
+    C leads to its answer, by `add`         the answer does not wait, and has a place, too
+    C is done                               its place is given back: A, D, E and the answer have four
 
 Work of one kind, an object of `FewAtOnce` for each: requests while they are decoded and handled in steps,
 answers while they are made and encoded. Work never waits for anything but its turn (disks, acks and other
@@ -81,7 +83,14 @@ class FewAtOnce:
             yield
         if self._places_taken >= AT_ONCE_MAX:
             self._waiting.append(piece)
-            return
+        else:
+            self._take_place(piece)
+
+    def add(self, steps: Steps[None], failed: Failed) -> None:
+        """Run what one of the pieces leads to, such as its answer, or that its memory is freed; see `run`."""
+        self._take_place(_Piece(steps, failed, self._slices.cause))
+
+    def _take_place(self, piece: _Piece) -> None:
         self._places_taken += 1
         place = _Place(piece.cause)
         self._slices.cause = place
@@ -96,7 +105,7 @@ class FewAtOnce:
                     yield from piece.steps
                 except Exception as error:
                     piece.failed(error)
-                if not self._waiting:
+                if not self._waiting or self._places_taken > AT_ONCE_MAX:
                     return
                 piece = self._waiting.popleft()
                 yield
