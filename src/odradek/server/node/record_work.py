@@ -50,8 +50,8 @@ class RecordJob:
     work: RecordSteps[Any] = field(compare=False)
     later: Later[Any] = field(compare=False)
     failed: Callable[[Exception], None] = field(compare=False)
-    abandon: Callable[[], None] = field(compare=False)
-    """Ends the job; neither `later` nor `failed` is called after that."""
+    runner: "RecordWork" = field(compare=False)
+    """Runs it. Nothing that a job holds may hold the job: only the collector frees what a cycle holds."""
     given: Any = field(compare=False, default=None)
     """What the call that it gave away returned."""
     error: Exception | None = field(compare=False, default=None)
@@ -64,6 +64,10 @@ class RecordJob:
     """Whether `RecordWork.run` has returned; if so, the end of the job is an event of its own."""
     result: Any = field(compare=False, default=None)
     """What it returned, if it ended before `RecordWork.run` returned; `error` is what it raised."""
+
+    def abandon(self) -> None:
+        """End the job; neither `later` nor `failed` is called after that."""
+        self.runner.abandon(self)
 
 
 @dataclass(slots=True)
@@ -98,7 +102,7 @@ class RecordWork:
         `failed` is called for bugs of ours: when `work` or `later` raises after `run` has returned; the error
         has been logged by then. Raises what `work` raises before that.
         """
-        job = RecordJob(0, self._count, work, later, failed, lambda: self._abandon(job))
+        job = RecordJob(0, self._count, work, later, failed, self)
         self._count += 1
         for _ in range(STEPS_AT_ONCE):
             if not self._advance(job):
@@ -116,11 +120,12 @@ class RecordWork:
     def close(self) -> None:
         """Abandon everything: the broker stops."""
         for job in [*self._ready, *(job for row in self._rows() for job, _ in row.waiting)]:
-            self._abandon(job)
+            self.abandon(job)
         if self._away is not None:
-            self._abandon(self._away)
+            self.abandon(self._away)
 
-    def _abandon(self, job: RecordJob) -> None:
+    def abandon(self, job: RecordJob) -> None:
+        """See `RecordJob.abandon`."""
         if job.is_over:
             return
         job.is_over = True
