@@ -22,7 +22,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
-from odradek.base.execution import Failed, Slices, Steps, freed
+from odradek.base.execution import Slices, Steps, freed
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Client, RequestContext, Respond, Response, log_fields, named
 from odradek.server.edge.few_at_once import FewAtOnce
@@ -252,28 +252,37 @@ class Dispatcher(Generic[S]):
         api_key = context.api_key
         counts = self._core.request_counts
         counts[api_key] = counts.get(api_key, 0) + 1
+        return self._begin(client, handler, context, request, is_wide)
 
+    def _begin(
+        self,
+        client: Answerable,
+        handler: Handler[S],
+        context: RequestContext,
+        request: Message,
+        is_wide: bool,
+    ) -> Steps[None] | None:
+        """See `_handle`."""
         is_answered = False
         is_at_work = is_wide
         wide = request if is_wide else None
-
-        def answer_by(steps: Steps[None], failed: Failed) -> None:
-            """Make an answer in steps: of a wide request that did not wait as a part of its own work."""
-            (self._wide_requests.add if is_at_work else self._long_answers.run)(steps, failed)
 
         def respond(answer: Response | Steps[Response] | None) -> None:
             nonlocal is_answered
             assert not is_answered, f"{handler.name} answered twice"
             is_answered = True
-            if type(answer) is GeneratorType:
-                answer_by(self._answer_in_steps(client, handler, context, answer, wide), refuse)
+            if isinstance(answer, GeneratorType):
+                steps: Steps[Response] = answer
             elif wide is not None and answer is not None:
                 steps = _as_it_is(answer)  # type: ignore[arg-type]
-                answer_by(self._answer_in_steps(client, handler, context, steps, wide), refuse)
             else:
                 self._answer(client, handler, context, answer)  # type: ignore[arg-type]
                 if wide is not None:
                     self._free([wide], context)
+                return
+            # The answer of a wide request that did not wait is a part of its own work.
+            run = self._wide_requests.add if is_at_work else self._long_answers.run
+            run(self._answer_in_steps(client, handler, context, steps, wide), refuse)
 
         def refuse(error: Exception) -> None:
             _log_failure(context, error)
@@ -288,12 +297,8 @@ class Dispatcher(Generic[S]):
                 is_answered = True
                 refuse(error)
 
-        def work(steps: Steps[None]) -> Steps[None]:
+        def done() -> None:
             nonlocal is_at_work
-            try:
-                yield from steps
-            except Exception as error:
-                failed(error)
             is_at_work = False
 
         try:
@@ -303,9 +308,9 @@ class Dispatcher(Generic[S]):
         else:
             if steps is not None:
                 if is_wide:
-                    return work(steps)
+                    return _until_done(steps, failed, done)
                 self._slices.run(steps, failed)
-        is_at_work = False
+        done()
         return None
 
     def _answer_in_steps(
@@ -411,6 +416,17 @@ def _as_it_is(answer: Response) -> Steps[Response]:
     """An answer that is there, where one is made in steps."""
     yield
     return answer
+
+
+def _until_done(
+    steps: Steps[None], failed: Callable[[Exception], None], done: Callable[[], None]
+) -> Steps[None]:
+    """Steps that raise nothing, but pass it to `failed`; `done` is called at the end."""
+    try:
+        yield from steps
+    except Exception as error:
+        failed(error)
+    done()
 
 
 def _log_unfreed(error: Exception) -> None:
