@@ -95,6 +95,10 @@ def _stale_fetch(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance
     def die() -> None:
         actions.restore_disk(node)
         if actions.world.nodes[follower] is node:
+            if actions.has_session(node):
+                # As where the store sees processes end: else the next life would wait for the session's end.
+                actions.tell(f"the session of broker {follower} with the store ends")
+                node.session.expire()
             actions.lose_power(node, lasts_ms)
         # So the first fetch of its next life comes behind that of this life.
         actions.schedule.after(SLOW_FETCH_MS + lasts_ms, lambda: actions.mend(follower, leader))

@@ -52,7 +52,7 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "lose the answer of a claim": 4,
     "jump of the clock": 4,
     "cut clients": 3,
-    "stale fetch": 10,
+    "stale fetch": 30,
     "power loss after a checkpoint": 6,
     "orders of a deposed controller": 6,
     "change while cut from the store": 10,
