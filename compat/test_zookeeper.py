@@ -78,6 +78,8 @@ def tree_of(address: str) -> dict[str, Any]:
 def work_on(broker: BrokerProcess) -> None:
     """Topics, partitions, settings, a deletion, records and a group."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    # Kafka answers before it has a controller, and librdkafka does not ask again for one by itself.
+    wait_until(lambda: admin.list_topics(timeout=WAIT_S_MAX).controller_id >= 0, "no controller")
 
     def done(futures: dict[Any, Any]) -> None:
         for future in futures.values():
