@@ -11,6 +11,10 @@ The modules, from the bottom up:
 - `messages`: the controller's messages to brokers.
 - `startup`: loads a store into an image.
 - `controller`: the decisions, and the core that handles one event after another.
+- `channel`, `awake_time`, `remote_session`: connections to a store in another process, the time that leases
+  are measured in, and what all sessions over such connections share.
+- `service`, `zookeeper`: the two kinds of such a store: a supervisor's (both of its sides), and ZooKeeper.
+- `kraft`, `takeover`: reading KRaft's metadata log, and taking over the log directories of a Kafka broker.
 
 A server opens a session, hands `controller.Controller` its events and carries out the effects:
 

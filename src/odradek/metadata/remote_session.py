@@ -21,9 +21,9 @@ from itertools import takewhile
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from odradek.base.execution import Defer, Steps
+from odradek.metadata.awake_time import AwakeTime
+from odradek.metadata.channel import Link, RunSliced
 from odradek.metadata.limits import path_of
-from odradek.metadata.service.awake_time import AwakeTime
-from odradek.metadata.service.channel import Link, RunSliced
 from odradek.metadata.store import (
     Failed,
     Fault,

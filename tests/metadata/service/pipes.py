@@ -12,7 +12,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.clock import ManualClock
 from odradek.base.execution import Steps
 from odradek.base.held_calls import HeldCalls
-from odradek.metadata.service.channel import Channel, LinkEnd
+from odradek.metadata.channel import Channel, LinkEnd
 from odradek.metadata.service.client import ClientSession, SessionWish
 from odradek.metadata.service.decoding import decode_to_client, decode_to_server
 from odradek.metadata.service.encoding import encode

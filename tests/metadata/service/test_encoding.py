@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from odradek.base.buffers import Buffer
 from odradek.base.execution import exhaust
+from odradek.metadata.channel import MalformedMessage
 from odradek.metadata.service.decoding import decode_to_client, decode_to_server
 from odradek.metadata.service.encoding import JOINED_BYTES_MAX, encode
-from odradek.metadata.service.layout import MalformedMessage
 from odradek.metadata.service.messages import (
     CloseSession,
     Greeting,

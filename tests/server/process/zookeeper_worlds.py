@@ -15,8 +15,8 @@ from peers.zookeeper import ZooKeeperMissing, ZooKeeperServer
 from odradek.base.chance import SeededChance
 from odradek.base.clock import SystemClock, machine_short_clock
 from odradek.base.execution import TurnTime
+from odradek.metadata.channel import Link
 from odradek.metadata.remote_session import SessionState
-from odradek.metadata.service.channel import Link
 from odradek.metadata.store import (
     ROOT,
     Applied,

@@ -34,6 +34,7 @@ from typing import Final, Protocol, TypeAlias
 from odradek.base.execution import Defer, Steps
 from odradek.base.ids import BrokerId
 from odradek.base.values import value
+from odradek.metadata.channel import Link, LinkEnd, MalformedMessage, RunSliced
 from odradek.metadata.limits import above_limits
 from odradek.metadata.remote_session import (
     REDIAL_MS_MAX,
@@ -44,8 +45,6 @@ from odradek.metadata.remote_session import (
     RemoteSession,
     SessionState,
 )
-from odradek.metadata.service.channel import Link, LinkEnd, RunSliced
-from odradek.metadata.service.layout import MalformedMessage
 from odradek.metadata.service.messages import (
     PROTOCOL_VERSION,
     CloseSession,

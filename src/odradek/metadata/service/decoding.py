@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Steps
+from odradek.metadata.channel import MalformedMessage
 from odradek.metadata.service.layout import (
     CHANGES,
     ELEMENTS_PER_STEP,
@@ -29,7 +30,6 @@ from odradek.metadata.service.layout import (
     U32,
     WATCH,
     Kind,
-    MalformedMessage,
     OperationKind,
     ResultKind,
 )

@@ -3,7 +3,6 @@
 import struct
 from typing import Final
 
-from odradek.base.errors import OdradekError
 from odradek.metadata.store import (
     MULTI_BYTES_MAX,
     MULTI_OPERATIONS_MAX,
@@ -115,7 +114,3 @@ CHANGES: Final = (
 )
 """By their number on the wire."""
 CHANGE_NUMBERS: Final = {change: number for number, change in enumerate(CHANGES)}
-
-
-class MalformedMessage(OdradekError):
-    """Bytes that are no message of this protocol; the connection cannot continue."""

@@ -32,9 +32,8 @@ from typing import Final
 
 from odradek.base.ids import BrokerId
 from odradek.base.values import value
-from odradek.metadata.service.awake_time import AwakeTime
-from odradek.metadata.service.channel import Link
-from odradek.metadata.service.layout import MalformedMessage
+from odradek.metadata.awake_time import AwakeTime
+from odradek.metadata.channel import Link, MalformedMessage
 from odradek.metadata.service.lease import Lease, decode_lease
 from odradek.metadata.service.messages import (
     PROTOCOL_VERSION,

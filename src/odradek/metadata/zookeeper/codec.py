@@ -23,8 +23,8 @@ from kazoo.security import OPEN_ACL_UNSAFE
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Steps
 from odradek.base.values import value
+from odradek.metadata.channel import MalformedMessage
 from odradek.metadata.limits import path_of
-from odradek.metadata.service.layout import MalformedMessage
 from odradek.metadata.store import (
     ROOT,
     Check,

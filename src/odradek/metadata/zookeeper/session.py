@@ -36,6 +36,7 @@ from typing import Final, Protocol
 
 from odradek.base.execution import Defer, Steps
 from odradek.base.values import value
+from odradek.metadata.channel import Link, MalformedMessage, RunSliced
 from odradek.metadata.limits import above_limits
 from odradek.metadata.remote_session import (
     REDIAL_MS_MAX,
@@ -46,8 +47,6 @@ from odradek.metadata.remote_session import (
     RemoteSession,
     SessionState,
 )
-from odradek.metadata.service.channel import Link, RunSliced
-from odradek.metadata.service.layout import MalformedMessage
 from odradek.metadata.store import (
     Children,
     Committed,

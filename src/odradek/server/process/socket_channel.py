@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
-from odradek.metadata.service.channel import Channel
+from odradek.metadata.channel import Channel
 from odradek.net.server_connection import Transport
 
 M = TypeVar("M")

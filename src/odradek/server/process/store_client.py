@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from odradek.base.execution import TurnTime
-from odradek.metadata.service.channel import LinkEnd
+from odradek.metadata.channel import LinkEnd
 from odradek.metadata.service.client import ClientSession, SessionWish
 from odradek.metadata.service.decoding import decode_to_client
 from odradek.metadata.service.encoding import encode

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from odradek.base.buffers import Buffer
+from odradek.base.errors import OdradekError
 from odradek.base.execution import Steps
-from odradek.metadata.service.layout import MalformedMessage
 from odradek.net.framing import FrameReader, FrameRefused, framed
 from odradek.net.server_connection import Transport
 
@@ -36,6 +36,11 @@ RunSliced: TypeAlias = Callable[[Steps[None], Callable[[Exception], None]], None
 
 PIECE_BYTES: Final = 64 * 1024
 """How much is written at once: a transport copies what the peer does not take."""
+
+
+class MalformedMessage(OdradekError):
+    """Bytes that are no message of the connection's protocol, or a message that must not come now; the
+    connection cannot continue."""
 
 
 class Link(Protocol[S_contra]):
