@@ -12,8 +12,9 @@ import pytest
 from peers.jars import JarsMissing, jars_of
 
 from compat.clients.java import HERE as JAVA
-from odradek.wire.apis import APIS, Api, snake_case
+from odradek.wire.apis import APIS, Api
 from odradek.wire.schema import Struct, parse
+from odradek.wire.snake_case import snake_case
 from odradek.wire.versions import VERSION_LIMIT, Versions
 
 pytestmark = pytest.mark.one_broker("compares tables and starts no broker")

@@ -12,7 +12,7 @@ from odradek.base.errors import MalformedRequest
 from odradek.wire import stepwise
 from odradek.wire.apis import APIS
 from odradek.wire.decoding import ARRAY_ELEMENTS_MAX, DECODING_ERRORS, ElementBudget, elements_max_of
-from odradek.wire.generator.layout import first_versions
+from odradek.wire.layout import first_versions
 from odradek.wire.message import Message, Structure
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic

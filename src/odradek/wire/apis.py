@@ -4,18 +4,17 @@ It must not know what a broker serves or advertises: the handlers declare that. 
 on first use, so a starting broker imports none of them.
 """
 
-import re
 from functools import cache
 from importlib import import_module
 from typing import Final
 
 from odradek.base.values import value
 from odradek.wire.message import Message
+from odradek.wire.snake_case import snake_case
 from odradek.wire.versions import VERSION_LIMIT, Versions
 
 # The one API that is always answered with the oldest response header.
 API_VERSIONS: Final = 18
-_WORD_START: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 @value
@@ -52,11 +51,6 @@ class Api:
 def _message_class(name: str, kind: str) -> type[Message]:
     found: type[Message] = getattr(import_module(f"odradek.wire.messages.{snake_case(name)}"), name + kind)
     return found
-
-
-def snake_case(name: str) -> str:
-    """`OffsetForLeaderEpoch` as `offset_for_leader_epoch`."""
-    return _WORD_START.sub("_", name).lower()
 
 
 def _api(key: int, name: str, lowest: int, highest: int, flexible: int = VERSION_LIMIT) -> Api:

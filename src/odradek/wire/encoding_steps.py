@@ -10,23 +10,30 @@ limited number in each step.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Steps
-from odradek.wire.apis import snake_case
 from odradek.wire.encoding import Payloads, gather
-from odradek.wire.generator.layout import carries_records, first_versions
-from odradek.wire.message import Message
+from odradek.wire.layout import carries_records, first_versions
 from odradek.wire.schema import MessageSchema, Struct, parse
+from odradek.wire.snake_case import snake_case
 
 ELEMENTS_PER_STEP: Final = 200
 """How many a generated writer writes, well below half a millisecond."""
 
+
+class Encodable(Protocol):
+    """A message of a generated class (`message.Message`, which calls this module)."""
+
+    def encode_parts(self, version: int, head: bytes = b"") -> list[Buffer]:
+        """All its bytes in one step."""
+
+
 WriteSome: TypeAlias = Callable[[bytearray, list[Any], Payloads], None]
 
 
-def encode_in_steps(message: Message, version: int, head: bytes = b"") -> Steps[list[Buffer]]:
+def encode_in_steps(message: Encodable, version: int, head: bytes = b"") -> Steps[list[Buffer]]:
     """See `Message.encode_parts`; few elements make no step at all."""
     kind = type(message)
     layout = _layout(kind.__module__, kind.__name__, version)

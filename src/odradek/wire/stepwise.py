@@ -18,12 +18,10 @@ from typing import Any, Final, TypeAlias
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Steps
 from odradek.wire import decoding
-from odradek.wire.apis import snake_case
 from odradek.wire.decoding import ElementBudget, Undecodable, read_tag, read_tag_count
-from odradek.wire.generator.layout import element_bytes_min, first_versions
-from odradek.wire.generator.names import STRUCT_FORMATS
-from odradek.wire.message import Message
+from odradek.wire.layout import STRUCT_FORMATS, element_bytes_min, first_versions
 from odradek.wire.schema import LENGTH_BYTES, Field, MessageSchema, Struct, parse
+from odradek.wire.snake_case import snake_case
 
 ELEMENTS_PER_STEP: Final = 200
 """How many a generated reader reads, well below half a millisecond."""
@@ -39,9 +37,12 @@ ReadSome: TypeAlias = Callable[[Buffer, int, int, ElementBudget], tuple[list[Any
 
 
 def decode_steps(
-    kind: type[Message], buffer: Buffer, version: int, position: int, budget: ElementBudget
+    kind: type[object], buffer: Buffer, version: int, position: int, budget: ElementBudget
 ) -> Reading:
-    """Decode a message like its own decoder of that version, in steps; raises what that raises."""
+    """Decode a message of the generated class `kind` like its decoder of that version, in steps.
+
+    Raises what that decoder raises.
+    """
     reader = _reader(kind.__module__, kind.__name__, version)
     return reader.structure(reader.message, buffer, position, budget)
 

@@ -7,10 +7,10 @@ arrays is read by the array, so that its elements cost no call each.
 from collections.abc import Iterator
 from struct import calcsize
 
-from odradek.wire.apis import snake_case
-from odradek.wire.generator.layout import element_bytes_min
 from odradek.wire.generator.names import default, format_name, struct_format
+from odradek.wire.layout import element_bytes_min
 from odradek.wire.schema import FIXED_TYPES, LENGTH_BYTES, Field, MessageSchema, Struct
+from odradek.wire.snake_case import snake_case
 
 
 class DecoderWriter:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from odradek.wire.apis import snake_case
-from odradek.wire.generator.layout import carries_records
 from odradek.wire.generator.names import default, format_name, is_optional, struct_format
+from odradek.wire.layout import carries_records
 from odradek.wire.schema import FIXED_TYPES, LENGTH_BYTES, Field, MessageSchema, Struct
+from odradek.wire.snake_case import snake_case
 
 
 class EncoderWriter:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from odradek.wire.apis import snake_case
 from odradek.wire.generator.decoders import DecoderWriter
 from odradek.wire.generator.encoders import EncoderWriter
-from odradek.wire.generator.layout import first_versions, owners_of, structs_below
 from odradek.wire.generator.names import annotation, default, format_name, module_name
+from odradek.wire.layout import first_versions, owners_of, structs_below
 from odradek.wire.schema import Field, MessageSchema, SchemaFile, Struct, render
+from odradek.wire.snake_case import snake_case
 from odradek.wire.versions import VERSION_LIMIT
 
 _IMPORTABLE: Final = {

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from odradek.wire.apis import snake_case
+from odradek.wire.layout import STRUCT_FORMATS
 from odradek.wire.schema import Field, SchemaFile
+from odradek.wire.snake_case import snake_case
 
 PYTHON_TYPES: Final = {
     "bool": "bool",
@@ -17,18 +18,6 @@ PYTHON_TYPES: Final = {
     "string": "str",
     "bytes": "bytes",
     "records": "Buffer",
-}
-# The character of the struct module for each type of fixed size.
-STRUCT_FORMATS: Final = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "int64": "q",
-    "float64": "d",
-    # The count of tagged fields behind a run: one byte, which is looked at again unless it is zero.
-    "tags": "B",
 }
 # The same characters in names: all lower case.
 _FORMAT_NAMES: Final = str.maketrans({"?": "o", "H": "u", "B": "t"})

@@ -6,11 +6,24 @@ begin at versions 4, 5, 9, 12, 13, 17 and 18 of Fetch.
 """
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from odradek.wire.schema import LENGTH_BYTES, SCALAR_BYTES_MIN, Field, MessageSchema, SchemaFile, Struct
 
 Layout: TypeAlias = tuple[object, ...]
+
+# The character of the struct module for each type of fixed size.
+STRUCT_FORMATS: Final = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "int64": "q",
+    "float64": "d",
+    # The count of tagged fields behind a run: one byte, which is looked at again unless it is zero.
+    "tags": "B",
+}
 
 
 def layout_of(struct: Struct, version: int, flexible: bool) -> Layout:

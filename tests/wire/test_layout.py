@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.wire.generator.layout import bytes_min, carries_records, first_versions, structs_below
+from odradek.wire.layout import bytes_min, carries_records, first_versions, structs_below
 from odradek.wire.messages import consumer_protocol, fetch
 from odradek.wire.schema import SchemaFile, parse
 
