@@ -6,7 +6,7 @@ whole directory is offline (`disk_access`).
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from odradek.base.buffers import Buffer
@@ -20,6 +20,7 @@ from odradek.records.work import RecordSteps
 from odradek.storage import file_names
 from odradek.storage.append_info import AppendInfo
 from odradek.storage.appending import LogAppender
+from odradek.storage.cleaned_segment import CleanedSegment
 from odradek.storage.disk_access import on_disk, reads_disk, reads_disk_in_steps
 from odradek.storage.first_batch import has_room, least_base, make_room
 from odradek.storage.flushing import FlushState, PendingFlush
@@ -39,9 +40,6 @@ from odradek.storage.segment import Segment
 from odradek.storage.swapping import swap_in
 from odradek.storage.time_lookup import max_timestamp_offset, offset_for_timestamp
 from odradek.storage.truncation import truncate_fully, truncate_to
-
-if TYPE_CHECKING:
-    from odradek.storage.compaction.job import CleanedSegment
 
 
 class Log:
@@ -319,7 +317,7 @@ class Log:
         return retire(self.topic_partition, self._parts, now_ms)
 
     @on_disk
-    def swap_in(self, cleaned: "CleanedSegment", truncations: int) -> bool:
+    def swap_in(self, cleaned: CleanedSegment, truncations: int) -> bool:
         """L5: replace segments by their compacted successor; no offset changes.
 
         Returns False and does nothing if one of the segments has changed, or if the log's number of

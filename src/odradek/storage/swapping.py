@@ -1,14 +1,10 @@
 """Replaces segments of a log by their compacted successor (L5); no offset changes."""
 
-from typing import TYPE_CHECKING
-
+from odradek.storage.cleaned_segment import CleanedSegment
 from odradek.storage.log_parts import LogParts
 
-if TYPE_CHECKING:
-    from odradek.storage.compaction.job import CleanedSegment
 
-
-def swap_in(parts: LogParts, cleaned: "CleanedSegment", truncations: int) -> bool:
+def swap_in(parts: LogParts, cleaned: CleanedSegment, truncations: int) -> bool:
     """Returns False and does nothing if one of the segments has changed.
 
     Likewise if the log's number of truncations is no longer `truncations`. Raises OSError.

@@ -17,7 +17,8 @@ from odradek.server.cleaning.cleaner_host import CleaningEvents
 from odradek.server.cleaning.cleaner_process import CleanerDied, CleanerProcesses
 from odradek.server.cleaning.cleaner_worker import WAIT_S_MAX, Pace
 from odradek.storage import Log
-from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+from odradek.storage.cleaned_segment import CleanedSegment
+from odradek.storage.compaction.job import CleaningJob, CleaningReport
 from odradek.storage.compaction.selection import cleanable_part, job_for
 from odradek.storage.opening import open_log
 from odradek.storage.os_files import OsFileSystem

@@ -7,8 +7,9 @@ import pytest
 from odradek.base.errors import CorruptRecord
 from odradek.records.header import HEADER_BYTES
 from odradek.records.work import finish
+from odradek.storage.cleaned_segment import SegmentExtent
 from odradek.storage.compaction.cleaning import REPLACED_AT_ONCE_MAX, clean, group_segments
-from odradek.storage.compaction.job import CleaningJob, SegmentExtent
+from odradek.storage.compaction.job import CleaningJob
 from odradek.storage.compaction.selection import cleanable_part, job_for
 from tests.storage.compaction.facts import Facts
 from tests.storage.log_bench import ProducerFields

@@ -10,8 +10,8 @@ from odradek.base.errors import StorageFailure
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.records.header import iter_headers
 from odradek.storage import Log, LogManager
+from odradek.storage.cleaned_segment import CleanedSegment
 from odradek.storage.compaction.cleaning import clean
-from odradek.storage.compaction.job import CleanedSegment
 from odradek.storage.compaction.selection import cleanable_part, job_for
 from odradek.storage.memory_files import Fault, MemoryFileSystem
 from tests.storage.compaction.facts import COMPACTED, DIRECTORY, PARTITION, Facts

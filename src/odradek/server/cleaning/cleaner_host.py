@@ -24,9 +24,10 @@ from odradek.base.execution import Background, Defer
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.storage import FileSystem, Log, LogManager
+from odradek.storage.cleaned_segment import CleanedSegment
 from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.cleaning_waits import waits_for
-from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+from odradek.storage.compaction.job import CleaningJob, CleaningReport
 from odradek.storage.compaction.selection import Cleanable, choose, cleanable_part, is_compacted, job_for
 
 _log = logging.getLogger(__name__)

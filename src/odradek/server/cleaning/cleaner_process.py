@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from odradek.base.errors import CorruptRecord, OdradekError
 from odradek.server.cleaning.cleaner_host import CleaningEvents
-from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+from odradek.storage.cleaned_segment import CleanedSegment
+from odradek.storage.compaction.job import CleaningJob, CleaningReport
 
 # The longest line of an answer; a segment names some ten others.
 ANSWER_BYTES_MAX: Final = 1 << 16

@@ -20,8 +20,9 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from odradek.base.errors import LogError
+from odradek.storage.cleaned_segment import CleanedSegment
 from odradek.storage.compaction.cleaning import clean
-from odradek.storage.compaction.job import CleanedSegment, CleaningJob
+from odradek.storage.compaction.job import CleaningJob
 from odradek.storage.os_files import OsFileSystem
 
 # A lower priority than every broker on the same cores, because clients wait for the brokers.

@@ -17,8 +17,9 @@ from odradek.records.framing import body_of
 from odradek.records.header import BatchHeader, check_crc, read_header
 from odradek.storage import file_names, time_index
 from odradek.storage.batch_walk import walk_batches
+from odradek.storage.cleaned_segment import CleanedSegment, SegmentExtent
 from odradek.storage.compaction.batch_filter import BatchFilter
-from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport, SegmentExtent
+from odradek.storage.compaction.job import CleaningJob, CleaningReport
 from odradek.storage.compaction.offset_map import OffsetMap
 from odradek.storage.compaction.record_walk import walk_records
 from odradek.storage.compaction.transactions import TransactionFates

@@ -10,14 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from odradek.base.ids import Offset, ProducerId
+from odradek.storage.cleaned_segment import SegmentExtent
 from odradek.storage.transaction_index import AbortedTransaction
-
-
-class SegmentExtent(NamedTuple):
-    """A closed segment as the job saw it."""
-
-    base_offset: Offset
-    size_bytes: int
 
 
 class LastBatch(NamedTuple):
@@ -71,26 +65,6 @@ class CleaningJob:
         fields["last_batches"] = tuple(LastBatch(*row) for row in fields["last_batches"])
         fields["aborted_behind"] = tuple(AbortedTransaction(*row) for row in fields["aborted_behind"])
         return cls(**fields)
-
-
-@dataclass(frozen=True, slots=True)
-class CleanedSegment:
-    """A finished segment, synced, in `.cleaned` files named after the first segment that it replaces."""
-
-    replaced: tuple[SegmentExtent, ...]
-    """The adjacent segments that it replaces, in order."""
-    size_bytes: int
-    """The bytes kept of them; may be 0."""
-
-    @property
-    def base_offset(self) -> Offset:
-        """Its base offset: that of the first segment that it replaces."""
-        return self.replaced[0].base_offset
-
-    @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> "CleanedSegment":
-        """Restore a segment from its `asdict` fields, read from JSON."""
-        return cls(tuple(SegmentExtent(*row) for row in fields["replaced"]), fields["size_bytes"])
 
 
 @dataclass(slots=True)

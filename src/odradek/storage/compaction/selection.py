@@ -17,7 +17,8 @@ from typing import NamedTuple
 from odradek.base.ids import Offset
 from odradek.base.settings import TopicConfig
 from odradek.base.settings.definition import LONG_MAX
-from odradek.storage.compaction.job import CleaningJob, LastBatch, SegmentExtent
+from odradek.storage.cleaned_segment import SegmentExtent
+from odradek.storage.compaction.job import CleaningJob, LastBatch
 from odradek.storage.log import Log
 from odradek.storage.segment import Segment
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from odradek.base.execution import Background
 from odradek.server.cleaning.cleaner_host import CleaningEvents
 from odradek.storage import FileSystem
+from odradek.storage.cleaned_segment import CleanedSegment
 from odradek.storage.compaction.cleaning import clean
-from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+from odradek.storage.compaction.job import CleaningJob, CleaningReport
 
 
 class HeldCleaner:
