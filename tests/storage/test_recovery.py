@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from odradek.base.errors import StorageFailure
+from odradek.base.errors import DataDirectoryError, StorageFailure
 from odradek.base.settings import TopicConfig
 from odradek.records.header import iter_headers
 from odradek.records.work import finish
@@ -237,6 +237,44 @@ def test_a_compaction_that_was_interrupted_is_undone(bench: LogBench) -> None:
     bench.disk.file(bench.path(f"{FIRST}.log.swap"), create=True).write_at(bench.batch(1), 0)
     bench.disk.file(bench.path(f"{FIRST}.log.cleaned"), create=True)
     assert offsets_of(bench.open(SMALL)) == list(range(0, 30, 3))
+
+
+@pytest.mark.parametrize("damaged_at", [0, 16, 70, BATCH_BYTES + 8])
+def test_a_damaged_result_of_a_compaction_is_undone_while_its_sources_are_there(
+    bench: LogBench, damaged_at: int
+) -> None:
+    """L4 L5: magic, length, body: whatever is damaged, nothing is lost, and the report names the file."""
+    filled(bench).close()
+    swap = bytearray(bench.batch(3, base_offset=3) + bench.batch(3, base_offset=9))
+    swap[damaged_at] ^= 0x7F
+    for suffix in ("log", "index"):
+        bench.disk.file(bench.path(f"{FIRST}.{suffix}.swap"), create=True).write_at(swap, 0)
+    log = bench.open(SMALL, clean=False, recovery_point=12)
+    assert offsets_of(log) == list(range(0, 30, 3))
+    [line] = log.recovery.lines()
+    assert f"{FIRST}.log.swap is damaged" in line
+    assert "nothing is lost" in line
+    kept = [name for name in bench.names() if ".corrupted-" in name]
+    assert len(kept) == 1
+    assert bench.disk.read(bench.path(kept[0])) == swap
+    assert not any(name.endswith(".swap") for name in bench.names())
+    log.close()
+    assert bench.open(SMALL).recovery.is_uneventful()
+
+
+def test_a_damaged_result_of_a_compaction_whose_source_is_gone_refuses_the_start(bench: LogBench) -> None:
+    """L4 L5: nothing is changed, and the sentence says what is damaged, what is left, and what to do."""
+    filled(bench).close()
+    swap = bench.batch(3, base_offset=3)[:-1]
+    bench.disk.file(bench.path(f"{FIRST}.log.swap"), create=True).write_at(swap, 0)
+    bench.disk.rename(bench.path(f"{FIRST}.log"), bench.path(f"{FIRST}.log.deleted"))
+    before = bench.names()
+    with pytest.raises(DataDirectoryError, match="is damaged") as refused:
+        bench.open(SMALL, clean=False, recovery_point=12)
+    assert f"{FIRST}.log.swap is damaged (at byte 0: 1 bytes of the batch" in str(refused.value)
+    assert f"there is still {FIRST}.log.deleted" in str(refused.value)
+    assert "from a backup, or move that directory" in str(refused.value)
+    assert bench.names() == before
 
 
 def test_a_log_that_ends_before_its_start_begins_there(bench: LogBench) -> None:

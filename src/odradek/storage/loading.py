@@ -2,7 +2,7 @@
 
 .deleted                 removed without waiting for its delay
 .cleaned, .tmp           incomplete: removed
-.swap                    a compaction complete except for its renames: finished, its sources removed
+.swap                    a compaction complete except for its renames: `interrupted_swaps`
 index without its log    useless: removed, and reported
 log without an index     the index is rebuilt from the log
 """
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from odradek.base.ids import Offset, TopicPartition
 from odradek.storage import file_names
-from odradek.storage.batch_walk import walk_headers
 from odradek.storage.checkpoint import Damage
 from odradek.storage.files import FileSystem
 from odradek.storage.finding import Finding, FindingKind
+from odradek.storage.interrupted_swaps import InterruptedSwaps
 from odradek.storage.segments import Segments
 
 
@@ -77,49 +77,17 @@ class LogRecovery:
         return [finding.sentence for finding in self.findings()]
 
 
-def clear_leftovers(file_system: FileSystem, directory: str) -> bool:
-    """Finish or remove what an earlier stop interrupted. Returns whether a compaction was finished."""
-    names = [name for name, _ in file_system.list_directory(directory)]
-    cleaned = [name for name in names if name.endswith(file_names.CLEANED)]
-    for name in names:
+def clear_leftovers(file_system: FileSystem, directory: str, wall_ms: int) -> tuple[bool, list[Damage]]:
+    """Finish or remove what an earlier stop interrupted.
+
+    Returns whether a compaction was finished, and the damaged results of one that was undone. Raises
+    DataDirectoryError, with nothing changed, if a damaged result can neither be used nor undone.
+    """
+    swaps = InterruptedSwaps(file_system, directory, wall_ms)
+    for name, _ in file_system.list_directory(directory):
         if name.endswith((file_names.DELETED, file_names.CLEANED, file_names.TEMPORARY)):
             file_system.remove(f"{directory}/{name}")
-    swaps = [name for name in names if name.endswith(file_names.SWAP)]
-    if cleaned:
-        # The compaction was still renaming its results: those from the first unfinished one on are dropped.
-        first_unfinished = min(_base_offset(name) for name in cleaned)
-        for name in [name for name in swaps if _base_offset(name) >= first_unfinished]:
-            file_system.remove(f"{directory}/{name}")
-            swaps.remove(name)
-    _finish_swaps(file_system, directory, names, swaps)
-    return bool(swaps)
-
-
-def _finish_swaps(file_system: FileSystem, directory: str, names: list[str], swaps: list[str]) -> None:
-    for swap in swaps:
-        if not swap.endswith(file_names.LOG + file_names.SWAP):
-            continue
-        base_offset = _base_offset(swap)
-        end_offset = _end_of_swap(file_system, f"{directory}/{swap}", base_offset)
-        for name in names:
-            replaced = file_names.offset_and_suffix(name)
-            if (
-                replaced is not None
-                and base_offset <= replaced[0] < end_offset
-                and _is_segment_part(replaced[1])
-            ):
-                file_system.remove(f"{directory}/{name}")
-    for swap in swaps:
-        file_system.rename(f"{directory}/{swap}", f"{directory}/{swap.removesuffix(file_names.SWAP)}")
-
-
-def _end_of_swap(file_system: FileSystem, path: str, base_offset: Offset) -> Offset:
-    file = file_system.file(path)
-    end_offset = base_offset + 1
-    for _, header in walk_headers(file, 0, file.size_bytes()):
-        end_offset = header.next_offset
-    file.close()
-    return end_offset
+    return swaps.settle(), swaps.damages
 
 
 def load_segments(segments: Segments, file_system: FileSystem, now_ms: int) -> list[Damage]:
@@ -142,7 +110,3 @@ def load_segments(segments: Segments, file_system: FileSystem, now_ms: int) -> l
 
 def _is_segment_part(suffix: str) -> bool:
     return suffix in file_names.SEGMENT_SUFFIXES
-
-
-def _base_offset(name: str) -> Offset:
-    return int(name.partition(".")[0])

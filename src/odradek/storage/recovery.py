@@ -81,8 +81,9 @@ def load_log(
     file_system = directory.file_system
     path = f"{directory.path}/{topic_partition}"
     file_system.make_directory(path)
-    was_compacted |= clear_leftovers(file_system, path)
-    report = LogRecovery(topic_partition, clean)
+    was_finished, damages = clear_leftovers(file_system, path, directory.clock.wall_ms())
+    was_compacted |= was_finished
+    report = LogRecovery(topic_partition, clean, damages=damages)
     repairs_before = len(directory.repairs)
     segments = Segments(file_system, path, config, directory.removals, directory.repairs)
     loader = _Loader(directory, segments, report, was_compacted=was_compacted, gaps_below=gaps_below)
