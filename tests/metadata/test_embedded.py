@@ -12,7 +12,7 @@ import pytest
 
 from odradek.base.errors import DataDirectoryError
 from odradek.metadata import codec, paths
-from odradek.metadata.embedded import SCHEMA_VERSION, EmbeddedEngine, SqliteTable
+from odradek.metadata.embedded import SCHEMA_VERSION, EmbeddedEngine, SqliteTable, peek_cluster_id
 from odradek.metadata.store import (
     Children,
     Create,
@@ -106,6 +106,13 @@ def test_another_program_s_database_is_refused_and_left_alone(file: Path) -> Non
     with pytest.raises(DataDirectoryError, match="another program"):
         EmbeddedEngine(file)
     assert file.read_bytes() == before
+
+
+def test_a_pipe_in_its_place_is_refused_and_never_waited_for(file: Path) -> None:
+    os.mkfifo(file)
+    assert peek_cluster_id(file) is None
+    with pytest.raises(DataDirectoryError, match="not a regular file; move it away"):
+        EmbeddedEngine(file)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path) -> None:

@@ -1,9 +1,13 @@
 """The log on the machine's own files: descriptors, and a broker's whole life."""
 
+import os
 from pathlib import Path
+
+import pytest
 
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
+from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import LogManager
@@ -45,6 +49,36 @@ def test_many_logs_share_few_descriptors(tmp_path: Path, bench: LogBench) -> Non
         manager.create(partition).read(0, 10, log.end_position, at_least_one=True)
     flush.run()
     manager.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "meta.properties",
+        ".kafka_cleanshutdown",
+        "recovery-point-offset-checkpoint",
+        "orders-0/leader-epoch-checkpoint",
+        "orders-0/00000000000000000010.snapshot",
+        "orders-0/00000000000000000000.log",
+    ],
+)
+@pytest.mark.parametrize("kind", ["pipe", "directory"])
+def test_what_is_in_the_place_of_a_file_is_named_and_never_waited_for(
+    tmp_path: Path, bench: LogBench, name: str, kind: str
+) -> None:
+    manager = started(tmp_path, OsFileSystem(), ManualClock())
+    log = manager.create(TopicPartition("orders", 0))
+    log.append_as_leader(bench.batch(10, producer_id=1, producer_epoch=0, base_sequence=0), 0, now_ms=0)
+    manager.close()
+    path = tmp_path / name
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    with pytest.raises(DataDirectoryError) as refused:
+        started(tmp_path, OsFileSystem(), ManualClock())
+    assert f" ({path}); move it away and start the broker again" in str(refused.value)
 
 
 def test_a_life_on_disk(tmp_path: Path, bench: LogBench) -> None:

@@ -291,6 +291,8 @@ def peek_cluster_id(file: Path) -> str | None:
 
     None when the file does not say, or not yet: what a crash left in the write-ahead log is not looked at.
     """
+    if not file.is_file():
+        return None  # SQLite would wait at a pipe for a writer
     try:
         # mode=ro alone would still make the files of the write-ahead log.
         database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
@@ -316,6 +318,8 @@ def _space_left(file: Path) -> str:
 
 def _take_lock(file: Path) -> int:
     """Lock `file` for this process through a file beside it: SQLite's own locks end with each commit."""
+    if file.exists() and not file.is_file():
+        raise DataDirectoryError(f"the metadata file {file} cannot be used: not a regular file; move it away")
     try:
         descriptor = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:

@@ -27,6 +27,7 @@ _NOT_OF_THE_DISK = frozenset(
         errno.ENOMEM,
         errno.ENOTDIR,
         errno.EPERM,
+        errno.ESPIPE,
     }
 )
 
@@ -110,7 +111,7 @@ class FileSystem(Protocol):
         """Whether a file or directory is there."""
 
     def list_directory(self, path: str) -> list[tuple[str, int]]:
-        """Names and sizes of what lies in `path`, sorted by name; a directory has size -1."""
+        """Names and sizes of what lies in `path`, sorted by name; what is no regular file has size -1."""
 
     def modified_ms(self, path: str) -> int:
         """Wall-clock time of the file's last change, in ms since the epoch."""

@@ -24,6 +24,8 @@ _REMEDIES = {
     errno.EACCES: "give this process the right to use it",
     errno.EPERM: "give this process the right to use it",
     errno.ENOENT: "put back what is missing",
+    errno.EISDIR: "move it away",
+    errno.ESPIPE: "move it away",
 }
 
 

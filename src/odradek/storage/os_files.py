@@ -13,6 +13,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import struct
 from collections.abc import Callable
 from weakref import ReferenceType, ref
@@ -33,6 +34,20 @@ def _sync_descriptor(descriptor: int) -> None:
         fcntl.fcntl(descriptor, full_sync)
     else:
         os.fdatasync(descriptor)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Open a file; raises OSError, and never waits, where a pipe, a device or a directory is in its place."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK, 0o644)
+    try:
+        kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+        if kind != stat.S_IFREG:
+            error = errno.EISDIR if kind == stat.S_IFDIR else errno.ESPIPE
+            raise OSError(error, "Not a regular file", path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 class OsFile:
@@ -119,7 +134,7 @@ class OsFile:
     def _open(self) -> int:
         if self._descriptor < 0:
             self._descriptors.make_room()
-            self._descriptor = os.open(self.path, self._flags, 0o644)
+            self._descriptor = _open_regular(self.path, self._flags)
             self._flags &= ~os.O_CREAT  # only the first opening makes the file
             self._descriptors.remember(self)
         self.used = True
@@ -262,7 +277,7 @@ class OsFileSystem:
 
     def read(self, path: str) -> bytes:
         """See `FileSystem.read`."""
-        with open(path, "rb") as file:
+        with open(_open_regular(path, os.O_RDONLY | os.O_CLOEXEC), "rb") as file:
             return file.read()
 
     def exists(self, path: str) -> bool:
@@ -275,7 +290,9 @@ class OsFileSystem:
         with os.scandir(path) as entries:
             for entry in entries:
                 try:
-                    found.append((entry.name, -1 if entry.is_dir() else entry.stat().st_size))
+                    about = entry.stat()
+                    size_bytes = about.st_size if stat.S_ISREG(about.st_mode) else -1
+                    found.append((entry.name, size_bytes))
                 except FileNotFoundError:
                     continue  # removed meanwhile: a reader beside a running broker
         return sorted(found)
