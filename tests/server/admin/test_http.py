@@ -94,6 +94,20 @@ def test_replicas_are_described_as_the_query_says(broker: Broker) -> None:
     assert (status, json.loads(text)) == (400, {"error": "limit is a number from 1 to 1000"})
 
 
+def test_a_description_is_sent_in_pieces(broker: Broker) -> None:
+    topic = broker.create_topic(partitions=3)
+    with socket.create_connection(address(broker), 10) as connection:
+        connection.sendall(
+            b"GET /describe/partitions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.headers["Transfer-Encoding"] == "chunked"
+        assert answer.headers["Content-Type"] == JSON
+        found = json.loads(answer.read())
+    assert [row["partition"] for row in found if row["topic"] == topic] == [0, 1, 2]
+
+
 def test_half_a_request_is_closed_in_time(broker: Broker) -> None:
     with socket.create_connection(address(broker), 10) as waiting:
         waiting.sendall(HALF_A_REQUEST)

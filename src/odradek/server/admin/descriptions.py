@@ -7,19 +7,50 @@ row, so that it can be rendered in steps; each row shows its subject as it is wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import Steps
 from odradek.base.visible import visible_json
 from odradek.server.admin.view import BrokerView
 
 ROWS_PER_STEP: Final = 8
 """Of up to a hundred microseconds each, JSON included."""
 
+PIECE_CHARS: Final = 64 << 10
+"""Ids may be long: thousands of groups make a text of 100 MB and more, of which a copy takes tens of ms."""
 
-def rendered(rows: Iterator[Mapping[str, Any]]) -> Steps[str]:
-    """Renders the rows as a JSON array, a few in each step."""
-    return f"[{', '.join((yield from stepwise(rows, visible_json, ROWS_PER_STEP)))}]"
+
+class RenderedRows:
+    """The rows as a JSON array, in pieces, so that no step handles the whole text.
+
+    A step renders a few rows. `next_piece` is called until `is_done`.
+    """
+
+    __slots__ = ("_opening", "_rows", "is_done")
+
+    def __init__(self, rows: Iterator[Mapping[str, Any]]) -> None:
+        self._rows = rows
+        self._opening = "["
+        """What comes before the next row."""
+        self.is_done = False
+
+    def next_piece(self) -> Steps[str]:
+        """Returns the next piece, of `PIECE_CHARS` or a few rows more; the last one may be shorter."""
+        parts: list[str] = []
+        chars = 0
+        while chars < PIECE_CHARS:
+            few = [visible_json(row) for row in islice(self._rows, ROWS_PER_STEP)]
+            if few:
+                parts += [self._opening, ", ".join(few)]
+                self._opening = ", "
+                chars += len(parts[-1])
+            if len(few) < ROWS_PER_STEP:
+                self.is_done = True
+                parts.append("[]" if self._opening == "[" else "]")
+                break
+            yield
+        return "".join(parts)
 
 
 def describe(broker: BrokerView, subject: str) -> Iterator[Mapping[str, Any]] | None:

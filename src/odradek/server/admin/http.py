@@ -14,14 +14,14 @@ import functools
 import json
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from odradek.base.errors import FaultRefused
 from odradek.base.execution import Slices, Steps
 from odradek.base.extras import missing_extra
 from odradek.base.visible import visible_json
-from odradek.server.admin.descriptions import describe, rendered
+from odradek.server.admin.descriptions import RenderedRows, describe
 from odradek.server.admin.hosts import REFUSAL, AllowedHosts
 from odradek.server.admin.index_page import index_page
 from odradek.server.admin.metrics import metrics_in_steps
@@ -178,6 +178,12 @@ async def _in_slices(slices: Slices, steps: Steps[T]) -> T:
     return await ended
 
 
+async def _pieces(broker: BrokerView, rows: RenderedRows) -> AsyncIterator[bytes]:
+    """Yields the text of rows; the next piece is made once the connection has taken the one before."""
+    while not rows.is_done:
+        yield (await _in_slices(broker.node.core.slices, rows.next_piece())).encode()
+
+
 def _guarded(application: ASGIApp, hosts: AllowedHosts) -> ASGIApp:
     """Wraps the application with a check that the Host of a request is allowed."""
     from starlette.responses import PlainTextResponse
@@ -193,7 +199,7 @@ def _guarded(application: ASGIApp, hosts: AllowedHosts) -> ASGIApp:
 
 def _application(broker: BrokerView) -> ASGIApp:
     from starlette.applications import Starlette
-    from starlette.responses import HTMLResponse, PlainTextResponse, Response
+    from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
     from starlette.routing import Route
 
     async def index(request: Request) -> Response:
@@ -225,8 +231,7 @@ def _application(broker: BrokerView) -> ASGIApp:
         found = describe(broker, request.path_params["subject"])
         if found is None:
             return document({"error": "there is nothing of that name to describe"}, 404)
-        text = await _in_slices(broker.node.core.slices, rendered(found))
-        return Response(text, media_type="application/json")
+        return StreamingResponse(_pieces(broker, RenderedRows(found)), media_type="application/json")
 
     async def replicas(request: Request) -> Response:
         try:
