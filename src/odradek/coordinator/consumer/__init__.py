@@ -8,12 +8,12 @@ assignments           arithmetic of partitions by topic
 validating            the checks of a heartbeat's fields
 subscribing           what a group reads: names, expressions, topics created and deleted
 expression_lookup     the topics that expressions match, looked up once for all groups
-membership            the member that a request is for, and epochs that do not fit
+requesting_member     the member that a request is for, and epochs that do not fit
 targeting             the target assignment: the partitions of each member, and its epoch
 reconciling           from a member's partitions to its target, without two owners at a time
 heartbeats, leaving   one request each
 classic_members       members of such a group that speak the classic protocol
-embedded              the subscriptions and assignments in their requests
+classic_subscriptions the subscriptions and assignments in their requests
 member_watch          the deadlines of heartbeats, revocations, joins and syncs
 answers               the answers to members
 consumer_protocol     the protocol as one group runs it: takes requests and deadlines, carries effects out

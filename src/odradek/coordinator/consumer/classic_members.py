@@ -19,6 +19,7 @@ from odradek.coordinator.classic.answers import code_answer, join_answer, sync_a
 from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.member import Protocols, RespondToJoin, RespondToSync, new_member_id
 from odradek.coordinator.classic.terms import Caller
+from odradek.coordinator.consumer.classic_subscriptions import by_id, read_subscription, write_assignment
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import (
@@ -30,12 +31,11 @@ from odradek.coordinator.consumer.effects import (
     StartSession,
     Synced,
 )
-from odradek.coordinator.consumer.embedded import by_id, read_subscription, write_assignment
 from odradek.coordinator.consumer.heartbeats import advance
 from odradek.coordinator.consumer.leaving import remove
 from odradek.coordinator.consumer.member import ClassicTerms, Member, MemberMetadata
-from odradek.coordinator.consumer.membership import check_room, find, take_over
 from odradek.coordinator.consumer.reconciling import waits_on_others
+from odradek.coordinator.consumer.requesting_member import check_room, find, take_over
 from odradek.coordinator.consumer.states import MemberState
 from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics

@@ -20,8 +20,8 @@ from odradek.coordinator.consumer.changes import MemberChanged, ShareChanged
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import AwaitRevocation, ConsumerEffects, StartSession
 from odradek.coordinator.consumer.member import JOINING_EPOCH, Member, MemberMetadata
-from odradek.coordinator.consumer.membership import check_epoch, check_room, find, take_over
 from odradek.coordinator.consumer.reconciling import reconciled
+from odradek.coordinator.consumer.requesting_member import check_epoch, check_room, find, take_over
 from odradek.coordinator.consumer.states import MemberState
 from odradek.coordinator.consumer.subscribing import (
     drop_unused_expressions,

@@ -15,7 +15,7 @@ from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import ConsumerEffects
 from odradek.coordinator.consumer.member import AWAY_EPOCH, Share
-from odradek.coordinator.consumer.membership import find, forget
+from odradek.coordinator.consumer.requesting_member import find, forget
 from odradek.coordinator.consumer.subscribing import drop_unused_expressions, topics_hash
 from odradek.coordinator.consumer.topics import Topics
 from odradek.wire.messages.consumer_group_heartbeat import (

@@ -28,13 +28,13 @@ from odradek.coordinator.consumer.changes import (
     TargetChanged,
     TargetEpochChanged,
 )
-from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
-from odradek.coordinator.consumer.embedded import (
+from odradek.coordinator.consumer.classic_subscriptions import (
     by_id,
     read_assignment,
     read_subscription,
     write_assignment,
 )
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.member import ClassicTerms, Member, MemberMetadata, Share
 from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics

@@ -7,7 +7,7 @@ An appended record counts at once: the next decision uses it and does not wait. 
 an unknown outcome is never treated as one that did not happen. A coordinator that loses its partition drops
 all its state; the next leader, which may be the same broker, loads what the log kept.
 
-steps           one step after another, answers between steps: the trampoline
+trampoline      one step after another, answers between steps
 answers         an answer, and the error sent instead when its records may be lost
 log_errors      the error codes that clients get when the log refuses a write
 bounds          upper bounds on the number of groups, members and the like

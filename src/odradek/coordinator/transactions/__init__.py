@@ -3,11 +3,13 @@
 state             the states, the events and the one table of both
 transaction       what is stored of a transactional id, and which markers it lacks
 initializing      InitProducerId: who owns the id, and who is fenced (KIP-98, KIP-360)
-membership        the partitions of a transaction: adding and verifying (KIP-890)
+transaction_partitions
+                  the partitions of a transaction: adding and verifying (KIP-890)
 ending            EndTxn, timeouts: Prepare and Complete
 state_records     Kafka's formats of `__transaction_state`
 state_store       the partitions led here; memory follows the log
 loading           a partition's records back into memory
+ports             what the coordinator needs of its broker
 marker_delivery   markers until every partition has its own
 inspection        lists, descriptions, the words for a person
 transaction_coordinator

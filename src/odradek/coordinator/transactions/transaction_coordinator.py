@@ -20,7 +20,7 @@ from odradek.coordinator.ports import PartitionReader, PartitionWriter
 from odradek.coordinator.runtime.answers import HeldAnswer
 from odradek.coordinator.runtime.bounds import Bound
 from odradek.coordinator.runtime.trampoline import Trampoline
-from odradek.coordinator.transactions import ending, initializing, membership
+from odradek.coordinator.transactions import ending, initializing, transaction_partitions
 from odradek.coordinator.transactions.loading import load
 from odradek.coordinator.transactions.marker_delivery import MarkerDelivery
 from odradek.coordinator.transactions.ports import MarkerWriter, TakeProducerId
@@ -222,7 +222,8 @@ class TransactionCoordinator:
     ) -> ErrorCode | None:
         """Let partitions be part of the producer's transaction, which begins with the first.
 
-        NONE, INVALID_REQUEST, and what `membership.add_partitions`, `StateStore.find` and the log say.
+        NONE, INVALID_REQUEST, and what `transaction_partitions.add_partitions`, `StateStore.find` and the
+        log say.
         """
         return self._add(transactional_id, producer, frozenset(partitions), version, None, later)
 
@@ -248,7 +249,9 @@ class TransactionCoordinator:
                 break
             transaction, now_ms = found[1], self._clock.wall_ms()
             before = transaction.current
-            decided = membership.add_partitions(transaction, producer, frozen, version=version, now_ms=now_ms)
+            decided = transaction_partitions.add_partitions(
+                transaction, producer, frozen, version=version, now_ms=now_ms
+            )
             if isinstance(decided, ErrorCode):
                 break
             yield
@@ -278,7 +281,7 @@ class TransactionCoordinator:
                 answer = _for_error(respond, ErrorCode.NONE)
                 self._store(partition, transactional_id, made.record, answer, made.batch)
                 return
-            decided = membership.add_partitions(
+            decided = transaction_partitions.add_partitions(
                 transaction, producer, added, version=version, now_ms=self._clock.wall_ms()
             )
             if isinstance(decided, ErrorCode):
@@ -295,7 +298,7 @@ class TransactionCoordinator:
         partitions: Iterable[TopicPartition],
         later: Later[Errors],
     ) -> Errors | None:
-        """Tell whether each partition is in the producer's transaction: `membership.verify_partitions`."""
+        """Tell whether each partition is in the producer's transaction; see `transaction_partitions`."""
         asked = tuple(partitions)
 
         def refused(error: ErrorCode) -> Errors:
@@ -307,7 +310,7 @@ class TransactionCoordinator:
                 self._trampoline.answer(HeldAnswer(respond, dict.fromkeys(asked, found), refused))
                 return
             partition, transaction = found
-            verified = membership.verify_partitions(transaction, producer, asked)
+            verified = transaction_partitions.verify_partitions(transaction, producer, asked)
             partition.log.answer(HeldAnswer(respond, verified, refused))
 
         return self._trampoline.ask(step, later)

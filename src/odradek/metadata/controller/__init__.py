@@ -3,18 +3,22 @@
 - `core`: `Controller`, events in, effects out: the order of events, elections won and lost.
 - `active`, `answering`, `deletions`: how the elected controller handles events, as processes.
 - `carrying_out`: decisions become writes, changes and messages.
-- `work`: the generators that all of these are; how they pause.
 - `controlled_cluster`: what these share: the image, the fenced writes, the messages to brokers.
-- `events`: the events and effects themselves.
+- `events`, `event_queue`: the events and effects themselves, and the events that wait.
+- `decision`: the answer for one subject of a request, and what must happen before it is sent.
+- `unknown_outcomes`: whether a write without an answer was executed.
+- `notices`: the nodes by which brokers tell the controller of changes.
 - `requests`: its requests and answers.
 - `topic_creation`, `partition_creation`, `topic_deletion`, `config_changes`, `producer_ids`: one kind of
   request each: (image, request) -> a `Decision` per subject.
 - `leader_moves`: requests that move leaderships: ElectLeaders, ControlledShutdown, RebalanceLeaders.
+- `reassignment`, `replica_moves`: moving the replicas of a partition to other brokers.
 - `assignment`: which brokers hold a new partition.
 - `membership`: joining the cluster and competing for the controllership.
 - `election`: the leader and ISR of a partition, given the live brokers.
 - `partition_states`, `replica_states`: Kafka's two state machines as tables.
 - `broker_messages`: collects the changes for each broker into few messages.
+- `cluster_counts`: how many topics and partitions there are, and how many are not as wanted.
 """
 
 from odradek.metadata.controller.answering import ControllerSettings

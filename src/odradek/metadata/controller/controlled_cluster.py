@@ -20,10 +20,10 @@ from odradek.metadata.controller import election
 from odradek.metadata.controller.broker_messages import BrokerMessages
 from odradek.metadata.controller.decision import DecidedWrite, Put
 from odradek.metadata.controller.events import Effect, ElectedUncleanly, ImageChanged, SendToBroker
-from odradek.metadata.controller.outcomes import was_executed
 from odradek.metadata.controller.partition_states import assert_move, state_of
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.topic_creation import new_partition
+from odradek.metadata.controller.unknown_outcomes import was_executed
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, PartitionChanged, PartitionImage
 from odradek.metadata.messages import LogEnd, StopReplica, size_of
 from odradek.metadata.startup import load_states

@@ -5,7 +5,6 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
 from odradek.metadata.controller import RequestArrived
-from odradek.metadata.controller.outcomes import was_executed
 from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     AlterConfigs,
@@ -19,6 +18,7 @@ from odradek.metadata.controller.requests import (
     Refused,
     TopicToDelete,
 )
+from odradek.metadata.controller.unknown_outcomes import was_executed
 from odradek.metadata.memory import MemoryStore
 from odradek.metadata.store import (
     Check,

@@ -3,9 +3,9 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Producer, TransactionVersion
-from odradek.coordinator.transactions.membership import add_partitions, verify_partitions
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
+from odradek.coordinator.transactions.transaction_partitions import add_partitions, verify_partitions
 from tests.coordinator.transactions.transaction_bench import new_record
 
 T0, T2 = TopicPartition("t", 0), TopicPartition("t", 2)
