@@ -2,9 +2,18 @@
 
 group_coordinator      the entry point: finds a group, or the error why this broker does not have it
 shard, group, offsets  one partition of `__consumer_offsets`, one group, one group's offsets
+consumer_members, consumer_heartbeats
+                       requests of consumer groups' members: which group takes one, and heartbeats in steps
+offset_writes          requests that write offsets
+gathering              the commits of one turn of the loop as one batch
 committing, expiring   commits, deletion and expiry of offsets
-listing                the answers that list and describe groups
-log_records, loading   the log: Kafka's own record formats, and loading groups from them
+departing, deleting    LeaveGroup and DeleteGroups
+migrating              the change of a group from one protocol to the other
+room                   the bounds on groups and members
+listing, consumer_listing
+                       the answers that list and describe groups
+log_records, consumer_records, loading
+                       the log: Kafka's own record formats, and loading groups from them
 """
 
 from typing import TYPE_CHECKING
