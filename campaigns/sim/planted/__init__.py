@@ -79,7 +79,7 @@ FOUND_BY: Final[Mapping[str, int]] = {
     "PrepareCommit forgotten at a failover": 3,
     "a commit answered before it is replicated": 9,
     "epoch not bumped by a timeout or a fencing": 1,
-    "epoch not bumped for the next owner": 1,
+    "epoch not bumped for the next owner": 5,
     "timeouts abort nothing": 5,
     "partitions not added by a produce": 1,
 }

@@ -156,6 +156,18 @@ def test_offsets_of_deleted_topics_go(bench: GroupBench) -> None:
     assert bench.committed() == {U0: 2}
 
 
+def test_a_group_whose_members_are_away_outlives_the_deletion_of_a_topic(bench: GroupBench) -> None:
+    """Its next generation is a higher one: a member of an earlier one is never taken for one of the new."""
+    member = bench.member()
+    bench.stable(member)
+    before = member.generation
+    member.leave()
+    bench.coordinator.forget_topics(["t"])
+    bench.run()
+    bench.stable(back := bench.member())
+    assert back.generation > before
+
+
 def test_a_commit_may_ask_to_be_kept_for_ever(bench: GroupBench) -> None:
     """OffsetCommit 2 to 4: a retention that would end after the last moment that a record can hold."""
     assert bench.commit("g", {T0: 1}, retention_ms=(1 << 63) - 1).answer == {T0: ErrorCode.NONE}

@@ -7,6 +7,9 @@
     some       consumer         its commit, if no member reads its topic
     some       other            never
 
+A group's generation counts on while the group exists. So only expiry deletes a group: the deletion of a topic
+takes offsets, and leaves a group whose members are just away.
+
 A commit that named its own expiry (OffsetCommit 2 to 4) keeps to that while the group has no members.
 """
 
@@ -32,7 +35,9 @@ GROUPS_PER_STEP: Final = 10
 
 def expire(shard: Shard, now_ms: int, retention_ms: int) -> Steps[None]:
     """Expire the offsets of a shard; yields between steps."""
-    yield from _in_steps(shard, lambda group, keys: expired_offsets(group, keys, now_ms, retention_ms))
+    yield from _in_steps(
+        shard, lambda group, keys: expired_offsets(group, keys, now_ms, retention_ms), ends_groups=True
+    )
 
 
 def expire_member(group: Group, purgatories: GroupPurgatories, member_id: str) -> bool:
@@ -47,13 +52,18 @@ def expire_member(group: Group, purgatories: GroupPurgatories, member_id: str) -
 
 def forget_topics(shard: Shard, gone: frozenset[str]) -> Steps[None]:
     """Called when topics were deleted: delete their offsets; yields between steps."""
-    yield from _in_steps(shard, lambda group, keys: [key for key in keys if key.topic in gone])
+    yield from _in_steps(
+        shard, lambda group, keys: [key for key in keys if key.topic in gone], ends_groups=False
+    )
 
 
 def _in_steps(
-    shard: Shard, doomed_of: Callable[[Group, list[TopicPartition]], list[TopicPartition]]
+    shard: Shard,
+    doomed_of: Callable[[Group, list[TopicPartition]], list[TopicPartition]],
+    *,
+    ends_groups: bool,
 ) -> Steps[None]:
-    """Delete doomed offsets from every group of a shard, and the groups that are then empty.
+    """Delete doomed offsets from every group of a shard; with `ends_groups`, also groups that are then empty.
 
     The tombstones of one step are appended as one batch, at its end.
     """
@@ -69,7 +79,8 @@ def _in_steps(
                 looked_at = 0
                 shard.run(shard.flush)
                 yield
-        shard.run(partial(_end, shard, group, doomed))
+        if ends_groups:
+            shard.run(partial(_end, shard, group, doomed))
         looked_at += OFFSETS_PER_STEP // GROUPS_PER_STEP
         if looked_at >= OFFSETS_PER_STEP:
             looked_at = 0

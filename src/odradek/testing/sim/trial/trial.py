@@ -212,6 +212,7 @@ class Trial:
         self.steps += 1
         if self.view.version != self._store_version:
             self._store_version = self.view.version
+            self.scene.missed_deletions.on_store()
             for checker in self.checkers:
                 checker.on_store()
         if self.steps % LOOK_EVERY_STEPS == 0:

@@ -9,6 +9,7 @@ from odradek.base.values import value
 from odradek.replication import ReplicatedLog
 from odradek.testing.sim.trial.groups import Groups
 from odradek.testing.sim.trial.history import History, Place
+from odradek.testing.sim.trial.missed_deletions import MissedDeletions
 from odradek.testing.sim.trial.plan import Plan
 from odradek.testing.sim.trial.transactions import Transactions
 
@@ -48,6 +49,7 @@ class Scene:
         self.history = history
         self.transactions = Transactions() if transactions is None else transactions
         self.losses = losses
+        self.missed_deletions = MissedDeletions(view, losses, plan.broker_settings)
         self._topics = {topic.name: topic for topic in plan.topics}
         self._usual_min_isr = plan.topics[0].min_isr
         self._flushes_before_ack = plan.flushes_before_ack
@@ -70,6 +72,10 @@ class Scene:
     def is_compacted(self, log: ReplicatedLog) -> bool:
         """Whether compaction removes records of a log; so replicas differ in what is left."""
         return self._compacts and "compact" in log.config.cleanup_policy
+
+    def keeps_deletions(self, place: Place, log: ReplicatedLog) -> bool:
+        """Whether every replica of a partition has got all that deletes or ends something in it."""
+        return not (self.is_compacted(log) and self.missed_deletions.may_have_missed(place))
 
     def takes_transactions(self, place: Place) -> bool:
         """Whether transactional producers write to this partition; nothing of it is ever lost."""

@@ -26,7 +26,8 @@ class KeysKeepTheirLast(Checker):
                 replicas.setdefault(partition.topic_partition, []).append((node.broker_id, partition))
         for found in replicas.values():
             place = self.scene.view.place_of(found[0][1])
-            if self.scene.is_promised(place):
+            keeps_deletions = self.scene.keeps_deletions(place, found[0][1].log)
+            if self.scene.is_promised(place) and keeps_deletions:
                 self._compare_replicas(place, found)
                 if self.scene.is_lasting(place):
                     self._check_acknowledged(place, found)

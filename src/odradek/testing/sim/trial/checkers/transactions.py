@@ -30,7 +30,11 @@ class _OfLeaders(Checker):
             is_leading = partition.leadership is not None and self.scene.view.leader(
                 partition.topic_partition
             )
-            if is_leading and self.scene.takes_transactions(place):
+            if (
+                is_leading
+                and self.scene.takes_transactions(place)
+                and self.scene.keeps_deletions(place, partition.log)
+            ):
                 yield node, place, partition
 
 

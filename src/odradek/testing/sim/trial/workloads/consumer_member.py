@@ -115,7 +115,12 @@ class ConsumerMember:
         if asked.is_firm:
             load.groups.keep_session(base.group, self._member_id, begun_ms + CONSUMER_SESSION_MS)
         if response.assignment is not None:
-            yield from self._take(self._named(response), asked)
+            assigned = self._named(response)
+            yield from self._take(assigned, asked)
+            if len(assigned) < sum(len(topic.partitions) for topic in response.assignment.topic_partitions):
+                # Its metadata lacks a topic, so far: the next answer names everything again.
+                self._is_unsure = True
+                yield from base.client.refresh()
         elif is_joining:
             self._words = "it was told no assignment"
 
