@@ -11,4 +11,6 @@ The package must not know what a request means.
 - `request_pipeline`: the requests of one connection to a broker, without I/O: versions, order, deadlines.
 - `client_connection`: a connection to a broker on a loop, with callbacks and many requests in flight.
 - `blocking_connection`: the same for callers that may block their thread.
+- `security`: whether a connection to a broker uses TLS and SASL; `tls`: TLS's contexts and faults.
+- `sasl`: the exchanges of SASL, without I/O; `loop_authenticator` runs them on a loop.
 """

@@ -11,6 +11,10 @@ which version, and whether to retry.
     B's deadline              B's callback gets the failure, and the connection is closed; so do all that wait
     `setup_ms` have passed    if it is not connected yet, it is closed: all that wait get their failures
 
+With credentials it is connected when the broker has authenticated it (`loop_authenticator`). If the broker
+limits the session's life, the connection authenticates again in time: it stops writing, awaits the answers to
+what it has written, authenticates, and writes what was sent meanwhile.
+
 Invariant: each request's callback is called once, never from within `send`. If the connection was never made,
 each failure is `NotConnected`: the broker has got nothing of the request.
 """
@@ -18,12 +22,23 @@ each failure is `NotConnected`: the broker has got nothing of the request.
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from odradek.base.buffers import Buffer
-from odradek.net.request_pipeline import Answer, Failure, NotConnected, Outcome, RequestPipeline
+from odradek.net.request_pipeline import (
+    Answer,
+    ConnectionFailed,
+    Failure,
+    NotConnected,
+    Outcome,
+    RequestPipeline,
+)
+from odradek.net.security import UNPROTECTED, Security
 from odradek.timer import TimedCall, Timer
 from odradek.wire.message import Message
+
+if TYPE_CHECKING:  # only connections with credentials need it
+    from odradek.net.loop_authenticator import LoopAuthenticator
 
 Connect: TypeAlias = Callable[[Callable[[], asyncio.BufferedProtocol]], Coroutine[Any, Any, object]]
 """Connects a protocol, as `loop.create_unix_connection` does for a given path. Raises OSError."""
@@ -34,14 +49,19 @@ class ClientConnection(asyncio.BufferedProtocol):
     """One connection; used on the thread of its loop."""
 
     __slots__ = (
+        "_authenticating",
+        "_authenticator",
         "_connecting",
         "_deadline",
+        "_is_draining",
         "_loop",
         "_pipeline",
+        "_renewal",
         "_setup",
         "_timer",
         "_transport",
         "_unsent",
+        "_unwritten",
         "_waiting",
         "_was_connected",
     )
@@ -55,10 +75,13 @@ class ClientConnection(asyncio.BufferedProtocol):
         *,
         client_id: str,
         setup_ms: int | None = None,
+        security: Security = UNPROTECTED,
     ) -> None:
         """Begin to connect. `address` names the broker in messages; deadlines are tasks of `timer`.
 
-        `setup_ms` is how long connecting may take; None: as long as the first deadline of a request allows.
+        `setup_ms` is how long connecting and authenticating may take; None: as long as the first deadline of
+        a request allows. Of `security` it uses the credentials; `connect` makes an encrypted connection if it
+        is to be one (`tcp`).
         """
         self._loop = loop
         self._timer = timer
@@ -67,8 +90,19 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         # Whether it was made, so that the broker may have got what was sent.
         self._was_connected = False
-        # Written before the connection was made; empty afterwards.
+        # The bytes of requests that were sent while it could not write: before it was connected, or while it
+        # authenticates again. Empty at other times.
         self._unsent: list[Buffer] = []
+        # How many requests they are.
+        self._unwritten = 0
+        # None without credentials.
+        self._authenticator = self._new_authenticator(address, client_id, security)
+        # The running authentication; None while none runs. All bytes that arrive meanwhile belong to it.
+        self._authenticating: asyncio.Task[None] | None = None
+        # Whether it is to authenticate again as soon as what it has written is answered.
+        self._is_draining = False
+        # The task that makes it authenticate again; None for a session without a limit.
+        self._renewal: TimedCall | None = None
         # The callbacks of the requests that wait for outcomes, by correlation id.
         self._waiting: dict[int, OnOutcome] = {}
         # The task for the pipeline's next deadline. It may come too early, since an answer does not cancel
@@ -77,9 +111,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         # The task that ends it if it is not made in time; None before and afterwards, or without a limit.
         self._setup: TimedCall | None = None
         if setup_ms is not None:
-            end = partial(self._end, f"it was not made within {setup_ms} ms")
-            self._setup = TimedCall(timer.clock.monotonic_ms() + setup_ms, end)
-            timer.add(self._setup)
+            self._limit_setup(setup_ms, f"it was not made within {setup_ms} ms")
         self._connecting = loop.create_task(self._connect(connect))
 
     @property
@@ -104,10 +136,11 @@ class ClientConnection(asyncio.BufferedProtocol):
         """
         sent, parts = self._pipeline.send(request, version, timeout_ms)
         self._waiting[sent.correlation_id] = done
-        if self._transport is None:
-            self._unsent += parts
-        else:
+        if self._writes_at_once and self._transport is not None:
             self._transport.writelines(parts)
+        else:
+            self._unsent += parts
+            self._unwritten += 1
         if self._deadline is None or sent.deadline_ms < self._deadline.deadline_ms:
             self._await_deadline(sent.deadline_ms)
 
@@ -130,25 +163,91 @@ class ClientConnection(asyncio.BufferedProtocol):
         if not self.is_open:  # closed meanwhile
             self._transport.abort()
             return
-        self._was_connected = True
-        self._end_setup()
-        unsent, self._unsent = self._unsent, []
-        if unsent:
-            self._transport.writelines(unsent)
+        if self._authenticator is None:
+            self._begin_writing()
+        else:
+            self._authenticating = self._loop.create_task(self._authenticate(self._authenticator))
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """See `asyncio.BufferedProtocol.get_buffer`."""
+        if self._authenticating is not None and self._authenticator is not None:
+            return self._authenticator.writable()
         return self._pipeline.writable()
 
     def buffer_updated(self, nbytes: int) -> None:
         """See `asyncio.BufferedProtocol.buffer_updated`."""
-        if self.is_open:  # else it is being closed, and everything has its outcome
+        if not self.is_open:  # it is being closed, and everything has its outcome
+            return
+        if self._authenticating is None or self._authenticator is None:
             self._deliver(self._pipeline.received(nbytes))
+            return
+        try:
+            self._authenticator.received(nbytes)
+        except ConnectionFailed as failed:
+            self._deliver(self._pipeline.lost(failed.message, failed.code))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.BaseProtocol.connection_lost`."""
         self._transport = None
         self._end("the broker closed it" if exc is None else _reason_of(exc))
+
+    # --- writing and authenticating
+
+    @property
+    def _writes_at_once(self) -> bool:
+        return self._was_connected and not self._is_draining and self._authenticating is None
+
+    def _begin_writing(self) -> None:
+        """Write what was sent while it could not be written."""
+        assert self._transport is not None, "it has ended"
+        self._was_connected = True
+        self._end_setup()
+        unsent, self._unsent, self._unwritten = self._unsent, [], 0
+        if unsent:
+            self._transport.writelines(unsent)
+
+    def _new_authenticator(
+        self, address: str, client_id: str, security: Security
+    ) -> "LoopAuthenticator | None":
+        if security.credentials is None:
+            return None
+        from odradek.net.loop_authenticator import LoopAuthenticator
+
+        return LoopAuthenticator(
+            address,
+            self._timer.clock,
+            self._loop,
+            security.credentials,
+            client_id=client_id,
+            write=lambda parts: cast(asyncio.Transport, self._transport).writelines(parts),
+        )
+
+    async def _authenticate(self, authenticator: "LoopAuthenticator") -> None:
+        try:
+            renew_after_ms = await authenticator.authenticate()
+        except ConnectionFailed as failed:
+            self._deliver(self._pipeline.lost(failed.message, failed.code))
+            return
+        self._authenticating = None
+        self._begin_writing()
+        if renew_after_ms:
+            self._renewal = TimedCall(self._timer.clock.monotonic_ms() + renew_after_ms, self._renew)
+            self._timer.add(self._renewal)
+
+    def _renew(self) -> None:
+        """Authenticate again, when what was written is answered."""
+        from odradek.net.loop_authenticator import AUTHENTICATION_MS
+
+        self._renewal = None
+        self._is_draining = True
+        self._limit_setup(AUTHENTICATION_MS, f"it was not authenticated again within {AUTHENTICATION_MS} ms")
+        self._authenticate_if_drained()
+
+    def _authenticate_if_drained(self) -> None:
+        if self._is_draining and self.is_open and self._pipeline.in_flight == self._unwritten:
+            assert self._authenticator is not None, "only credentials are renewed"
+            self._is_draining = False
+            self._authenticating = self._loop.create_task(self._authenticate(self._authenticator))
 
     # --- outcomes
 
@@ -180,12 +279,17 @@ class ClientConnection(asyncio.BufferedProtocol):
                 self._loop.call_exception_handler(
                     {"message": f"{outcome.request.name}'s outcome was not handled", "exception": error}
                 )
+        self._authenticate_if_drained()
 
     def _failure(self, failure: Failure) -> Failure:
         if self._was_connected:
             return failure
         error = failure.error
         return Failure(failure.request, NotConnected(error.message, error.code))
+
+    def _limit_setup(self, limit_ms: int, reason: str) -> None:
+        self._setup = TimedCall(self._timer.clock.monotonic_ms() + limit_ms, partial(self._end, reason))
+        self._timer.add(self._setup)
 
     def _end_setup(self) -> None:
         if self._setup is not None:
@@ -194,7 +298,13 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _let_go(self) -> None:
         self._unsent.clear()
+        self._unwritten = 0
         self._end_setup()
+        if self._renewal is not None:
+            self._renewal.cancel()
+            self._renewal = None
+        if self._authenticating is not None:
+            self._authenticating.cancel()
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
@@ -203,6 +313,19 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.abort()
 
 
+def tcp(loop: asyncio.AbstractEventLoop, host: str, port: int, security: Security = UNPROTECTED) -> Connect:
+    """Connects to a broker over TCP, encrypted if `security` says so."""
+    if security.tls is None:
+        return partial(loop.create_connection, host=host, port=port)
+    return partial(loop.create_connection, host=host, port=port, ssl=security.tls, server_hostname=host)
+
+
 def _reason_of(error: Exception) -> str:
-    """Returns the system's words for an error, without its number."""
+    """Returns the system's words for an error, without its number; of TLS, a few words of ours."""
+    import ssl  # asyncio has imported it
+
+    if isinstance(error, ssl.SSLError):
+        from odradek.net.tls import tls_fault
+
+        return tls_fault(error)
     return ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
