@@ -38,6 +38,8 @@ class KafkaBroker(BrokerProcess):
     name: ClassVar[str] = "kafka"
     release: ClassVar[str | None] = None
     """A release other than that of `pom.xml`."""
+    format_arguments: ClassVar[tuple[str, ...]] = ()
+    """More arguments of the tool that formats the storage."""
 
     def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
         super().__init__(directory, settings)
@@ -58,6 +60,7 @@ class KafkaBroker(BrokerProcess):
         write_properties(unformatted, self._base_settings() | self.settings)
         (self.directory / "log4j2.properties").write_text(LOGGING)
         arguments = ["format", "--cluster-id", CLUSTER_ID, "--config", str(unformatted), "--ignore-formatted"]
+        arguments += self.format_arguments
         done = subprocess.run(
             [
                 "java",

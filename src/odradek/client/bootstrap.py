@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from odradek.base.errors import SettingError
 from odradek.net.blocking_connection import CLIENT_ID, TIMEOUT_S, BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
+from odradek.net.security import UNPROTECTED, Security
 
 Address = tuple[str, int]
 
@@ -21,13 +22,17 @@ def parse_bootstrap_servers(servers: str) -> list[Address]:
 
 
 def connect_any(
-    addresses: Sequence[Address], *, client_id: str = CLIENT_ID, timeout_s: float = TIMEOUT_S
+    addresses: Sequence[Address],
+    *,
+    client_id: str = CLIENT_ID,
+    timeout_s: float = TIMEOUT_S,
+    security: Security = UNPROTECTED,
 ) -> BrokerConnection:
     """A connection to the first of `addresses` that answers. Raises ConnectionFailed when none does."""
     failures = []
     for host, port in addresses:
         try:
-            return BrokerConnection(host, port, client_id=client_id, timeout_s=timeout_s)
+            return BrokerConnection(host, port, client_id=client_id, timeout_s=timeout_s, security=security)
         except ConnectionFailed as failure:
             failures.append(failure)
     raise ConnectionFailed("; ".join(map(str, failures)), failures[0].code)

@@ -1,6 +1,6 @@
 """The configuration of a client, also from a properties file with Kafka's names.
 
-A setting that asks for protection which this client lacks is refused: a user who wrote
+Settings that ask for protection take effect or are refused (`protection`): a user who wrote
 `security.protocol=SSL` must not send in the clear. Other settings without effect are reported and ignored.
 """
 
@@ -11,14 +11,15 @@ from typing import Any
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import Address, connect_any, parse_bootstrap_servers
+from odradek.client.protection import PREFIXES, read_protection
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.net.security import UNPROTECTED, Security
 
 ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 GROUP_PROTOCOLS = ("consumer", "classic")
 ACKS = {"0": 0, "1": 1, "all": -1, "-1": -1}
 
-_PROTECTION = ("sasl.", "ssl.", "security.")
 _TIMEOUT_MS_MAX = 1_000_000_000
 
 
@@ -42,6 +43,8 @@ class ClientConfig:
     """How long a batch may be unacknowledged, including retries; also the timeout of each request."""
     batch_size: int = 128 * 1024
     """Bytes of uncompressed records after which a batch is sent; Kafka's default is 16384."""
+    security: Security = UNPROTECTED
+    """What `security.protocol`, `ssl.*` and `sasl.*` say."""
 
     def connect(self, address: Address | None = None) -> BrokerConnection:
         """A connection to `address`, or to the first bootstrap server that answers.
@@ -49,7 +52,12 @@ class ClientConfig:
         Raises SettingError for malformed bootstrap servers, ConnectionFailed when no broker answers.
         """
         addresses = parse_bootstrap_servers(self.bootstrap_servers) if address is None else [address]
-        return connect_any(addresses, client_id=self.client_id, timeout_s=self.request_timeout_ms / 1000)
+        return connect_any(
+            addresses,
+            client_id=self.client_id,
+            timeout_s=self.request_timeout_ms / 1000,
+            security=self.security,
+        )
 
 
 def read_client_properties(path: Path, otherwise: ClientConfig) -> tuple[ClientConfig, list[str]]:
@@ -57,7 +65,7 @@ def read_client_properties(path: Path, otherwise: ClientConfig) -> tuple[ClientC
 
     Settings that the file does not name come from `otherwise`.
 
-    Raises SettingError for a file that cannot be read, a bad value, or unsupported protection.
+    Raises SettingError for a file that cannot be read, a bad value, or protection that is not given.
     """
     from odradek.base.settings.properties import parse_properties  # 25 ms that few commands need
 
@@ -74,21 +82,18 @@ def read_client_properties(path: Path, otherwise: ClientConfig) -> tuple[ClientC
 def from_properties(properties: Mapping[str, str], otherwise: ClientConfig) -> tuple[ClientConfig, list[str]]:
     """`read_client_properties` of properties that were read already."""
     values: dict[str, Any] = {}
+    protection: dict[str, str] = {}
     warnings = []
     for name, text in properties.items():
-        if name.startswith(_PROTECTION):
-            if (name, text.strip().upper()) != ("security.protocol", "PLAINTEXT"):
-                raise SettingError(_unprotected(name, text))
+        if name.startswith(PREFIXES):
+            protection[name] = text
         elif name in _READERS:
             values[name.replace(".", "_")] = _READERS[name](name, text.strip())
         else:
             warnings.append(f"{name} has no effect in these commands and is ignored")
+    if protection:
+        values["security"] = read_protection(protection)
     return replace(otherwise, **values), warnings
-
-
-def _unprotected(name: str, text: str) -> str:
-    shown = f"{name}={text}" if name == "security.protocol" else name  # others may be secrets
-    return f"{shown} asks for protection that this client cannot give: it speaks PLAINTEXT only"
 
 
 def _text(name: str, text: str) -> str:
