@@ -144,6 +144,15 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._deadline is None or sent.deadline_ms < self._deadline.deadline_ms:
             self._await_deadline(sent.deadline_ms)
 
+    def send_unanswered(self, request: Message, version: int) -> None:
+        """Send a request that the broker does not answer: a produce with acks=0. Raises as `send` does."""
+        _, parts = self._pipeline.send(request, version, 0)
+        self._pipeline.forget_last()
+        if self._writes_at_once and self._transport is not None:
+            self._transport.writelines(parts)
+        else:
+            self._unsent += parts
+
     def close(self) -> None:
         """Close at once; requests in flight fail within this call."""
         self._end("it was closed here")

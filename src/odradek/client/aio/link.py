@@ -1,0 +1,226 @@
+"""A lasting link to one broker: it connects, learns the broker's versions, sends, and connects again.
+
+    send(A)                 connecting begins; A waits
+    versions are known      A is sent
+    the connection breaks   A's outcome is a failure; the next connection is made after `reconnect.backoff.ms`
+    send(B)                 B waits until then
+
+Invariant: each request has one outcome, given in an event of its own. While no connection can be made, what
+waits fails with each attempt, so that nothing waits longer than one attempt and one backoff.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import NO_BROKER
+from odradek.client.core.backoff import Backoff
+from odradek.client.core.cluster_view import Node
+from odradek.client.core.requests import Outcome, Send
+from odradek.net.client_connection import ClientConnection, Connect, tcp
+from odradek.net.request_pipeline import Answer, ConnectionFailed, NotConnected, decode_answer
+from odradek.net.request_pipeline import Outcome as WireOutcome
+from odradek.net.security import UNPROTECTED, Security
+from odradek.timer import TimedCall, Timer
+from odradek.wire.apis import APIS
+from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.wire.versions import Versions
+
+OnOutcome = Callable[[Outcome], None]
+
+SETUP_MS: Final = 10_000
+"""`socket.connection.setup.timeout.ms`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOptions:
+    """What all links of a client share."""
+
+    loop: asyncio.AbstractEventLoop
+    timer: Timer
+    client_id: str
+    backoff: Backoff
+    """`reconnect.backoff.ms` and its maximum."""
+    setup_ms: int = SETUP_MS
+    security: Security = UNPROTECTED
+
+    def connect_to(self, node: Node) -> Connect:
+        """How to connect a protocol to a broker."""
+        return tcp(self.loop, node.host, node.port, self.security)
+
+
+class Link:
+    """See the module; used on the thread of its loop."""
+
+    def __init__(self, node: Node, options: LinkOptions, done: OnOutcome) -> None:
+        """`node.id` is NO_BROKER where only the address is known. `done` gets every outcome."""
+        self.node = node
+        self._options = options
+        self._done = done
+        # None before the first one and from the end of one to the beginning of the next.
+        self._connection: ClientConnection | None = None
+        # What the broker serves, by API key; None while that is not known, and nothing is sent.
+        self._served: dict[int, Versions] | None = None
+        # The requests that wait for a connection, with the times at which they end.
+        self._waiting: list[tuple[Send, int]] = []
+        # How many connections in a row were never usable, and when the next may be made.
+        self._failures = 0
+        self._not_before_ms = 0
+        # The task that makes the next connection; None while it need not be made or one exists.
+        self._reconnect: TimedCall | None = None
+        self._is_closed = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a request is sent at once."""
+        return self._served is not None
+
+    @property
+    def is_backing_off(self) -> bool:
+        """Whether its last connection failed and the next one may not be made yet."""
+        return self._connection is None and self._not_before_ms > self._now_ms
+
+    @property
+    def load(self) -> int:
+        """How many requests have no outcome yet."""
+        return len(self._waiting) + (0 if self._connection is None else self._connection.in_flight)
+
+    def send(self, send: Send, timeout_ms: int) -> None:
+        """Send a request, now or when it is connected."""
+        self._drop_broken()
+        if self._served is not None:
+            self._write(send, timeout_ms)
+            return
+        self._waiting.append((send, self._now_ms + timeout_ms))
+        if self._connection is None and self._reconnect is None:
+            if self._not_before_ms <= self._now_ms:
+                self._open()
+            else:
+                self._reconnect = TimedCall(self._not_before_ms, self._open)
+                self._options.timer.add(self._reconnect)
+
+    def close(self) -> None:
+        """Close at once; what has no outcome fails, in events of their own."""
+        self._is_closed = True
+        if self._reconnect is not None:
+            self._reconnect.cancel()
+        if self._connection is not None:
+            self._connection.close()
+        self._fail_waiting(NotConnected("the client was closed"))
+
+    # --- connecting
+
+    @property
+    def _now_ms(self) -> int:
+        return self._options.timer.clock.monotonic_ms()
+
+    def _open(self) -> None:
+        self._reconnect = None
+        options = self._options
+        connection = ClientConnection(
+            str(self.node),
+            options.connect_to(self.node),
+            options.loop,
+            options.timer,
+            client_id=options.client_id,
+            setup_ms=options.setup_ms,
+            security=options.security,
+        )
+        self._connection = connection
+
+        def learn(outcome: WireOutcome) -> None:
+            self._learn(connection, outcome)
+
+        connection.send(ApiVersionsRequest(), 0, options.setup_ms, learn)
+
+    def _learn(self, connection: ClientConnection, outcome: WireOutcome) -> None:
+        """Take the versions that the broker serves, and send what waits; or give up this connection."""
+        if self._is_closed or connection is not self._connection:
+            return
+        if not isinstance(outcome, Answer):
+            self._broke(outcome.error)
+            return
+        try:
+            answer = decode_answer(str(self.node), outcome, ApiVersionsResponse)
+        except ConnectionFailed as failed:
+            connection.close()
+            self._broke(failed)
+            return
+        self._served = {one.api_key: Versions(one.min_version, one.max_version) for one in answer.api_keys}
+        self._failures = 0
+        waiting, self._waiting = self._waiting, []
+        for send, deadline_ms in waiting:
+            self._write(send, max(1, deadline_ms - self._now_ms))
+
+    def _drop_broken(self) -> None:
+        if self._connection is not None and not self._connection.is_open:
+            self._connection = self._served = None
+
+    def _broke(self, error: ConnectionFailed) -> None:
+        self._connection = self._served = None
+        self._not_before_ms = self._now_ms + self._options.backoff.after(self._failures)
+        self._failures += 1
+        self._fail_waiting(error)
+
+    def _fail_waiting(self, error: ApiError) -> None:
+        waiting, self._waiting = self._waiting, []
+        for send, _ in waiting:
+            self._later(Outcome(send, error=error, node=self.node.id))
+
+    # --- sending
+
+    def _version_of(self, send: Send) -> int | None:
+        assert self._served is not None
+        kind = type(send.request)
+        served = self._served.get(kind.API_KEY, Versions(0, -1))
+        version = min(served.highest, kind.VERSIONS.highest, send.highest)
+        return version if version >= max(served.lowest, kind.VERSIONS.lowest) else None
+
+    def _write(self, send: Send, timeout_ms: int) -> None:
+        version = self._version_of(send)
+        connection = self._connection
+        assert connection is not None
+        if version is None:
+            self._later(Outcome(send, error=_not_served(send, self.node), node=self.node.id))
+            return
+
+        def finish(outcome: WireOutcome) -> None:
+            self._finish(send, version, outcome)
+
+        try:
+            if send.is_answered:
+                connection.send(send.request, version, timeout_ms, finish)
+            else:
+                connection.send_unanswered(send.request, version)
+                self._later(Outcome(send, version=version, node=self.node.id))
+        except ConnectionFailed as failed:
+            self._later(Outcome(send, error=failed, version=version, node=self.node.id))
+
+    def _finish(self, send: Send, version: int, outcome: WireOutcome) -> None:
+        self._drop_broken()
+        if not isinstance(outcome, Answer):
+            self._done(Outcome(send, error=outcome.error, version=version, node=self.node.id))
+            return
+        try:
+            response = decode_answer(str(self.node), outcome, APIS[send.request.API_KEY].response_class)
+        except ConnectionFailed as failed:
+            self._done(Outcome(send, error=failed, version=version, node=self.node.id))
+            return
+        self._done(Outcome(send, response, version=version, node=self.node.id))
+
+    def _later(self, outcome: Outcome) -> None:
+        self._options.loop.call_soon(self._done, outcome)
+
+
+def _not_served(send: Send, node: Node) -> ConnectionFailed:
+    name = type(send.request).__name__
+    said = f"{node} does not serve {name} in a version known here"
+    return ConnectionFailed(said, ErrorCode.UNSUPPORTED_VERSION)
+
+
+def unknown_node(host: str, port: int) -> Node:
+    """A bootstrap server: its id is not known."""
+    return Node(NO_BROKER, host, port)

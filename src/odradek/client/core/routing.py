@@ -1,0 +1,226 @@
+"""Which broker a request goes to: the coordinator of a key, the controller, a node, or any broker.
+
+    routing.place(Send(ToCoordinator("g1"), ...), now)   held; due: FindCoordinator g1
+    outcome(FindCoordinator: node 2)                     ready(): [(send, 2)]
+    refused(send, NOT_COORDINATOR)                       the next one finds the coordinator again
+
+A request waits here while its broker is not known, at most for its own timeout, and then fails with what kept
+it. Invariant: each placed request is returned once, by `ready` or by `failed`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from odradek.base.chance import Chance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.client.core.backoff import Backoff
+from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
+from odradek.client.core.requests import (
+    Outcome,
+    Send,
+    ToAny,
+    ToController,
+    ToCoordinator,
+    ToNode,
+    earliest,
+)
+from odradek.client.core.waiting import Cause, Why
+from odradek.client.refusal import known_code
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+
+ANY: Final = None
+"""As a place: any broker will do."""
+
+COORDINATOR_MOVED: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+"""What a broker answers that is not the coordinator, or not any more."""
+
+
+@dataclass(slots=True)
+class _Coordinator:
+    """What is known about the coordinator of one key."""
+
+    node: BrokerId = NO_BROKER
+    """NO_BROKER while it is not known."""
+    search: Send | None = None
+    """The FindCoordinator under way."""
+    not_before_ms: int = 0
+    """When it may be looked for again."""
+    failures: int = 0
+    """How many searches in a row found none."""
+    since_ms: int = 0
+    """Since when it has been looked for; meaningless while it is known."""
+    error: ApiError = field(default_factory=lambda: ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    """What the last search said."""
+
+
+class Routing:
+    """See the module; it reads the view and asks it to refresh."""
+
+    def __init__(
+        self,
+        view: ClusterView,
+        chance: Chance,
+        *,
+        backoff_ms: int = BACKOFF_MS,
+        backoff_max_ms: int = BACKOFF_MAX_MS,
+    ) -> None:
+        self._view = view
+        self._backoff = Backoff(backoff_ms, backoff_max_ms, chance)
+        self._coordinators: dict[ToCoordinator, _Coordinator] = {}
+        # The requests whose broker is not known, with the times at which they fail, the oldest first.
+        self._held: list[tuple[Send, int]] = []
+
+    def place(self, send: Send, now_ms: int) -> None:
+        """Take over a request; `ready` returns it when its broker is known."""
+        if isinstance(send.to, ToCoordinator) and send.to not in self._coordinators:
+            self._coordinators[send.to] = _Coordinator(since_ms=now_ms)
+        self._held.append((send, now_ms + send.timeout_ms))
+
+    def ready(self, now_ms: int) -> list[tuple[Send, BrokerId | None, int]]:
+        """(request, broker or ANY, ms left) of those whose broker is known; they are held no longer."""
+        found: list[tuple[Send, BrokerId | None, int]] = []
+        still: list[tuple[Send, int]] = []
+        for send, deadline_ms in self._held:
+            node = self._node_of(send, now_ms)
+            if node == NO_BROKER or now_ms >= deadline_ms:
+                still.append((send, deadline_ms))
+            else:
+                found.append((send, node, deadline_ms - now_ms))
+        self._held = still
+        return found
+
+    def failed(self, now_ms: int) -> list[Outcome]:
+        """The outcomes of held requests that will not be sent: too late, or to a broker that is unknown."""
+        outcomes = []
+        still = []
+        for send, deadline_ms in self._held:
+            if now_ms >= deadline_ms or self._is_hopeless(send):
+                outcomes.append(Outcome(send, error=self._reason(send)))
+            else:
+                still.append((send, deadline_ms))
+        self._held = still
+        return outcomes
+
+    def refused(self, send: Send, code: ErrorCode) -> None:
+        """A broker answered with this code, or the connection to it failed: it may be the wrong one."""
+        if isinstance(send.to, ToCoordinator):
+            known = self._coordinators.get(send.to)
+            is_wrong = code in COORDINATOR_MOVED or code is ErrorCode.NETWORK_EXCEPTION
+            if known is not None and is_wrong:
+                known.node = NO_BROKER
+        elif isinstance(send.to, ToController) and code is ErrorCode.NOT_CONTROLLER:
+            self._view.refresh_soon(0)
+
+    def node_of_coordinator(self, to: ToCoordinator) -> BrokerId:
+        """The coordinator's id; NO_BROKER while it is not known."""
+        known = self._coordinators.get(to)
+        return NO_BROKER if known is None else known.node
+
+    def why(self, now_ms: int) -> list[Why]:
+        """The causes that lie here: no broker answers, a coordinator or the controller is not known."""
+        causes = []
+        error = self._view.last_error
+        if error is not None:
+            causes.append(Why(Cause.NO_BROKER, f"no broker answers: {error}", {"error": str(error)}))
+        for to, known in self._coordinators.items():
+            if known.node == NO_BROKER:
+                name = f"{to.kind.name.lower()} {to.key}"
+                waited_ms = now_ms - known.since_ms
+                text = f"the coordinator of {name} has not been found since {waited_ms / 1000:.0f} s"
+                data = {"key": to.key, "kind": to.kind.name, "ms": waited_ms, "error": str(known.error)}
+                causes.append(Why(Cause.NO_COORDINATOR, text, data))
+        if self._view.controller == NO_BROKER and any(
+            isinstance(one.to, ToController) for one, _ in self._held
+        ):
+            causes.append(Why(Cause.NO_CONTROLLER, "the cluster has no controller"))
+        return causes
+
+    # --- the core's side
+
+    def due(self, now_ms: int) -> Sequence[Send]:
+        """See `Core`: the searches for coordinators that held requests need."""
+        sends = []
+        wanted = {send.to for send, _ in self._held if isinstance(send.to, ToCoordinator)}
+        for to in sorted(wanted, key=lambda one: (one.kind, one.key)):
+            known = self._coordinators[to]
+            if known.node == NO_BROKER and known.search is None and now_ms >= known.not_before_ms:
+                request = FindCoordinatorRequest(key=to.key, key_type=to.kind, coordinator_keys=[to.key])
+                known.search = Send(ToAny(), request, tag=to)
+                sends.append(known.search)
+        return sends
+
+    def outcome(self, outcome: Outcome, now_ms: int) -> None:
+        """See `Core`."""
+        to = outcome.send.tag
+        assert isinstance(to, ToCoordinator)
+        known = self._coordinators[to]
+        known.search = None
+        error = outcome.error
+        if error is None:
+            answer = outcome.answer(FindCoordinatorResponse)
+            # Up to version 3 the answer has one coordinator, in fields of its own.
+            one = answer.coordinators[0] if answer.coordinators else answer
+            code = known_code(one.error_code)
+            if code is ErrorCode.NONE:
+                known.node, known.failures = one.node_id, 0
+                if one.node_id not in self._view.nodes:
+                    self._view.refresh_soon(now_ms)
+                return
+            error = ApiError(code, one.error_message or code.name)
+        known.error = error
+        known.not_before_ms = now_ms + self._backoff.after(known.failures)
+        known.failures += 1
+
+    def next_deadline_ms(self) -> int | None:
+        """See `Core`."""
+        waits = [
+            known.not_before_ms
+            for to, known in self._coordinators.items()
+            if known.node == NO_BROKER
+            and known.search is None
+            and any(send.to == to for send, _ in self._held)
+        ]
+        return earliest(min(waits, default=None), min((at for _, at in self._held), default=None))
+
+    # --- helpers
+
+    def _node_of(self, send: Send, now_ms: int) -> BrokerId | None:
+        match send.to:
+            case ToAny():
+                return ANY
+            case ToNode(node):
+                return node if node in self._view.nodes else NO_BROKER
+            case ToController():
+                node = self._view.controller
+            case ToCoordinator():
+                known = self._coordinators[send.to]
+                node = known.node
+                if node == NO_BROKER and known.search is None and not known.failures:
+                    known.since_ms = now_ms
+        if node not in self._view.nodes:
+            self._view.refresh_soon(now_ms)
+            return NO_BROKER
+        return node
+
+    def _is_hopeless(self, send: Send) -> bool:
+        """Whether waiting is no use: a node that the cluster does not have, a search that is forbidden."""
+        if isinstance(send.to, ToNode):
+            return self._view.is_known and send.to.node not in self._view.nodes
+        if isinstance(send.to, ToCoordinator):
+            known = self._coordinators[send.to]
+            return known.node == NO_BROKER and known.failures > 0 and not known.error.code.is_retriable
+        return False
+
+    def _reason(self, send: Send) -> ApiError:
+        match send.to:
+            case ToCoordinator():
+                return self._coordinators[send.to].error
+            case ToNode(node):
+                return ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"the cluster has no broker {node}")
+            case _:
+                error = self._view.last_error
+                said = "no broker was found in time" if error is None else str(error)
+                return ApiError(ErrorCode.REQUEST_TIMED_OUT, said)

@@ -1,0 +1,50 @@
+"""The driver, on a simulated cluster: requests reach their brokers, whatever happens to these."""
+
+import asyncio
+
+from odradek.base.error_codes import ErrorCode
+from odradek.client.aio.driver import Driver, DriverOptions
+from odradek.client.bootstrap import parse_bootstrap_servers
+from odradek.client.core.requests import Send, ToAny, ToController, ToCoordinator, ToNode
+from odradek.net.request_pipeline import ConnectionFailed
+from odradek.testing import Cluster, simulate
+from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+
+def driver_of(cluster: Cluster) -> Driver:
+    options = DriverOptions(parse_bootstrap_servers(cluster.bootstrap_servers))
+    driver = Driver(options, asyncio.get_running_loop())
+    driver.pump()
+    return driver
+
+
+@simulate(brokers=3, seeds=3)
+async def test_requests_reach_any_broker_nodes_controller_and_coordinator(cluster: Cluster) -> None:
+    driver = driver_of(cluster)
+    outcome = await driver.ask(Send(ToAny(), DescribeClusterRequest()))
+    assert len(outcome.answer(DescribeClusterResponse).brokers) == 3
+    for node in cluster.brokers:
+        assert (await driver.ask(Send(ToNode(node), DescribeClusterRequest()))).node == node
+    outcome = await driver.ask(Send(ToController(), DescribeClusterRequest()))
+    assert outcome.node == cluster.controller
+    heartbeat = HeartbeatRequest(group_id="billing", member_id="nobody", generation_id=1)
+    outcome = await driver.ask(Send(ToCoordinator("billing"), heartbeat))
+    assert outcome.answer(HeartbeatResponse).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    driver.close()
+    assert isinstance((await driver.ask(Send(ToAny(), DescribeClusterRequest()))).error, ConnectionFailed)
+
+
+@simulate(brokers=3, seeds=6)
+async def test_a_killed_broker_fails_its_requests_and_is_reached_again(cluster: Cluster) -> None:
+    driver = driver_of(cluster)
+    await driver.ask(Send(ToAny(), DescribeClusterRequest()))
+    cluster.kill(2)
+    outcome = await driver.ask(Send(ToNode(2), DescribeClusterRequest(), timeout_ms=5_000))
+    assert isinstance(outcome.error, ConnectionFailed)
+    outcome = await driver.ask(Send(ToAny(), DescribeClusterRequest(), timeout_ms=30_000))
+    await cluster.start(2)
+    await cluster.recover()
+    while (await driver.ask(Send(ToNode(2), DescribeClusterRequest()))).error is not None:
+        await asyncio.sleep(0.1)
+    driver.close()

@@ -1,0 +1,94 @@
+"""Which broker a request goes to."""
+
+from odradek.base.chance import SeededChance
+from odradek.base.error_codes import ErrorCode
+from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.requests import Outcome, Send, ToAny, ToController, ToCoordinator, ToNode
+from odradek.client.core.routing import ANY, Routing
+from odradek.client.core.waiting import Cause
+from odradek.wire.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from odradek.wire.messages.heartbeat import HeartbeatRequest
+from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseBroker
+
+BILLING = ToCoordinator("billing")
+
+
+def placed(*, controller: int = 2) -> Routing:
+    view = ClusterView(SeededChance(1))
+    (send,) = view.due(0)
+    brokers = [MetadataResponseBroker(one, "b", 9092 + one) for one in (1, 2)]
+    view.outcome(Outcome(send, MetadataResponse(brokers=brokers, controller_id=controller)), 0)
+    return Routing(view, SeededChance(1))
+
+
+def request(to: ToNode | ToAny | ToController | ToCoordinator, timeout_ms: int = 1_000) -> Send:
+    return Send(to, HeartbeatRequest(), timeout_ms=timeout_ms)
+
+
+def answer(node: int, code: ErrorCode = ErrorCode.NONE) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(coordinators=[Coordinator("billing", node, "b", 9092, code)])
+
+
+def test_what_is_known_is_ready_at_once() -> None:
+    routing = placed()
+    sends = [request(to) for to in (ToNode(1), ToAny(), ToController())]
+    for send in sends:
+        routing.place(send, 0)
+    assert routing.ready(400) == [(sends[0], 1, 600), (sends[1], ANY, 600), (sends[2], 2, 600)]
+    assert not routing.ready(400)
+
+
+def test_a_coordinator_is_found_once_for_all_and_again_when_it_has_moved() -> None:
+    routing = placed()
+    first, second = request(BILLING), request(BILLING)
+    routing.place(first, 0)
+    routing.place(second, 0)
+    (search,) = routing.due(0)
+    assert not routing.due(0)
+    assert not routing.ready(0)
+    routing.outcome(Outcome(search, answer(2)), 10)
+    assert [(send, node) for send, node, _ in routing.ready(10)] == [(first, 2), (second, 2)]
+    routing.refused(first, ErrorCode.NOT_COORDINATOR)
+    third = request(BILLING)
+    routing.place(third, 20)
+    (search,) = routing.due(20)
+    routing.outcome(Outcome(search, answer(1)), 30)
+    assert routing.ready(30) == [(third, 1, 990)]
+
+
+def test_a_search_that_finds_none_is_repeated_until_the_request_s_time_is_over() -> None:
+    routing = placed()
+    send = request(BILLING)
+    routing.place(send, 0)
+    (search,) = routing.due(0)
+    routing.outcome(Outcome(search, answer(-1, ErrorCode.COORDINATOR_NOT_AVAILABLE)), 0)
+    assert not routing.due(0), "a backoff"
+    assert routing.due(500)
+    (why,) = routing.why(500)
+    assert why.cause is Cause.NO_COORDINATOR
+    assert not routing.failed(999)
+    (outcome,) = routing.failed(1_000)
+    assert outcome.error is not None
+    assert outcome.error.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert not routing.failed(2_000)
+
+
+def test_waiting_for_a_forbidden_group_or_an_unknown_broker_is_no_use() -> None:
+    routing = placed()
+    forbidden, unknown = request(BILLING), request(ToNode(7))
+    routing.place(forbidden, 0)
+    routing.place(unknown, 0)
+    (search,) = routing.due(0)
+    routing.outcome(Outcome(search, answer(-1, ErrorCode.GROUP_AUTHORIZATION_FAILED)), 0)
+    outcomes = {outcome.send: outcome.error for outcome in routing.failed(0)}
+    assert {send: error.code for send, error in outcomes.items() if error} == {
+        forbidden: ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        unknown: ErrorCode.BROKER_NOT_AVAILABLE,
+    }
+
+
+def test_without_a_controller_a_request_waits() -> None:
+    routing = placed(controller=-1)
+    routing.place(request(ToController()), 0)
+    assert not routing.ready(0)
+    assert [why.cause for why in routing.why(0)] == [Cause.NO_CONTROLLER]
