@@ -166,7 +166,7 @@ def _one_of(*choices: str) -> Callable[[str, object], str]:
         text = value.strip().lower() if isinstance(value, str) else value
         if text not in choices:
             raise SettingError(f"{name} is one of {', '.join(choices)}, not {value!r}")
-        return cast(str, text)
+        return text
 
     return read
 
