@@ -77,23 +77,35 @@ def test_a_log_directory_fails_and_its_partitions_are_led_elsewhere(
     assert cluster.pid_of(1) == pid
 
 
-def is_elsewhere(cluster: ClusterProcess, lost: set[int], seen_by: int = 2) -> bool:
-    """Whether broker 1 is out of the ISRs of these partitions, leads none of them, and keeps the others."""
+def is_elsewhere(cluster: ClusterProcess, lost: set[int], seen_by: int = 2, broker_id: int = 1) -> bool:
+    """Whether a broker is out of the ISRs of these partitions, leads none of them, and keeps the others."""
     with ClusterAdmin(ClientConfig(cluster.addresses[seen_by - 1])) as admin:
         known, _ = admin.partitions([TOPIC])
     return all(
-        one.leader > 0 and (1 in one.isr) == (one.topic_partition.partition not in lost) for one in known
+        one.leader > 0 and (broker_id in one.isr) == (one.topic_partition.partition not in lost)
+        for one in known
     )
 
 
-def test_brokers_are_isolated_and_leaders_moved_over_http(cluster: ClusterProcess) -> None:
-    """Design 5, from any language: the documents of docs/testing.md."""
+def controller_of(cluster: ClusterProcess) -> int:
+    """The broker that has become the controller: whichever was the first."""
+    with ClusterAdmin(ClientConfig(cluster.bootstrap_servers)) as admin:
+        return admin.describe().controller_id
+
+
+def led_by(cluster: ClusterProcess, broker_id: int) -> None:
+    """Make a topic of four partitions that one broker leads."""
     with Admin(ClientConfig(cluster.bootstrap_servers)) as admin:
         admin.create_topic(TOPIC, partitions=4, replication_factor=-1)
         admin.wait_until_known(TOPIC, 4)
     for partition in range(4):
-        moved = {"fault": "move_leader", "topic": TOPIC, "partition": partition, "to": 2}
-        assert cluster.fault(1, moved) == {"leader": 2}
+        moved = {"fault": "move_leader", "topic": TOPIC, "partition": partition, "to": broker_id}
+        assert cluster.fault(1, moved) == {"leader": broker_id}
+
+
+def test_brokers_are_isolated_and_leaders_moved_over_http(cluster: ClusterProcess) -> None:
+    """Design 5, from any language: the documents of docs/testing.md."""
+    led_by(cluster, 2)
     (coordinator,) = cluster.fault(3, {"fault": "move_coordinator", "group": "billing", "to": 2}).values()
     assert coordinator == 2
     with pytest.raises(FaultRefused, match="INVALID_REPLICA_ASSIGNMENT: broker 9 has no replica of orders-0"):
@@ -104,14 +116,39 @@ def test_brokers_are_isolated_and_leaders_moved_over_http(cluster: ClusterProces
         cluster.fault(2, {"fault": "move_leader", "topic": TOPIC, "group": "billing"})
     with pytest.raises(FaultRefused, match="topic is a text, not None"):
         cluster.fault(2, {"fault": "move_leader"})
-    cut = cluster.fault(1, {"fault": "isolate", "from": "brokers", "way": "out"})
+    # The controller would tell nobody of the new ISR: the next test.
+    away = 1 if controller_of(cluster) != 1 else 3
+    cut = cluster.fault(away, {"fault": "isolate", "from": "brokers", "way": "out"})
     produce(cluster, range(20))
     deadline = Deadline(WAIT_S)
-    while not is_elsewhere(cluster, set(range(4))):
+    while not is_elsewhere(cluster, set(range(4)), broker_id=away):
         assert not deadline.is_over()
-    cluster.fault(1, {"fault": "remove", **cut})
-    while not is_elsewhere(cluster, set()):
+    cluster.fault(away, {"fault": "remove", **cut})
+    while not is_elsewhere(cluster, set(), broker_id=away):
         assert not deadline.is_over()
+
+
+def test_a_controller_that_reaches_the_store_alone_stays_and_tells_nobody(cluster: ClusterProcess) -> None:
+    """R2, R4: the leader shrinks the ISR in the store, and goes on; the others hear of it after the cut.
+
+    So does Kafka with ZooKeeper: its controller is the one with a session, whoever else hears it.
+    """
+    controller = controller_of(cluster)
+    leader, third = (one for one in (1, 2, 3) if one != controller)
+    led_by(cluster, leader)
+    cut = cluster.fault(controller, {"fault": "isolate", "from": "brokers", "way": "out"})
+    produce(cluster, range(20))
+    deadline = Deadline(WAIT_S)
+    while not is_elsewhere(cluster, set(range(4)), seen_by=controller, broker_id=controller):
+        assert not deadline.is_over()
+    for told_nothing in (leader, third):
+        assert is_elsewhere(cluster, set(), seen_by=told_nothing, broker_id=controller)
+    assert controller_of(cluster) == controller
+    cluster.fault(controller, {"fault": "remove", **cut})
+    for one in (leader, third, controller):
+        while not is_elsewhere(cluster, set(), seen_by=one, broker_id=controller):
+            assert not deadline.is_over()
+    produce(cluster, range(20, 40))
 
 
 def test_the_stop_of_the_cluster_waits_for_no_replica_that_has_stopped(cluster: ClusterProcess) -> None:
