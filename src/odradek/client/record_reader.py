@@ -16,7 +16,7 @@ from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import Offset, ProducerId, TopicPartition
 from odradek.client.cluster import EARLIEST, list_offsets_of_leader
 from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
-from odradek.client.fetched_batches import AbortedTransactions, whole_batches
+from odradek.client.fetched_batches import whole_batches
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.refusal import known_code
 from odradek.net.blocking_connection import BrokerConnection
@@ -24,6 +24,7 @@ from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.control import is_abort_marker
 from odradek.records.framing import RecordHeaders, iter_records
 from odradek.records.header import BatchHeader, check_crc
+from odradek.records.isolation import AbortedTransactions
 from odradek.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,

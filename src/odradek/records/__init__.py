@@ -4,6 +4,8 @@
 - `validation`: the rules for batches that a log did not write itself; `offsets` gives them their offsets.
 - `framing`, `record_check`, `timestamps`: the records inside a batch: decoding, checking, lookup by time.
 - `compression`: the codecs, with a bound on what comes out.
+- `isolation`: which batches a reader must not see.
+- `columnar`: records as Arrow columns, for who has numpy and pyarrow.
 - `builder`, `control`: making batches, and the markers that end transactions.
 
 Invalid bytes raise one of two errors: CorruptRecord if the length, magic or CRC is wrong (the bytes were

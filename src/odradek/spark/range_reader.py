@@ -6,23 +6,16 @@ It sends the next fetch before it decodes an answer.
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.client.bootstrap import connect_any
 from odradek.client.cluster import EARLIEST, fetch_leaders, list_offsets_of_leader
 from odradek.client.configuration import ISOLATION_LEVELS
-from odradek.client.fetched_batches import AbortedTransactions, whole_batches
 from odradek.client.refusal import known_code
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
-from odradek.records.compression import decompress
-from odradek.records.control import is_abort_marker
-from odradek.records.header import HEADER_BYTES, BatchHeader
-from odradek.spark.columns import RecordColumns, Section, decode_sections
+from odradek.records.columnar.record_sets import RecordSet, record_batches
+from odradek.records.isolation import AbortedTransactions
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.source_options import ReadOptions
 from odradek.wire.messages.fetch import (
@@ -37,8 +30,6 @@ FETCH_VERSION_MAX = 11
 # A range's first answer; each following one may be twice as large, up to `fetch_bytes_max`. Reads of a few
 # rows (`show`, `limit`) end after the first answers.
 FIRST_FETCH_BYTES = 256 << 10
-# The most that a batch may decompress to; one that takes more is refused as a decompression bomb.
-DECOMPRESSED_BYTES_MAX = 1 << 30
 # How many consecutive fetches of a range may fail before the task fails and Spark retries it.
 ATTEMPTS_MAX = 5
 
@@ -106,21 +97,26 @@ def _fetch_all(
             yield position, None
             connection.send(_request(wanted, position, bytes_max, options), version)
             continue
-        headers = whole_batches(answer.records or b"")
-        if not headers:
+        if options.isolation == "read_committed":
+            aborted.learn(answer.aborted_transactions or [])
+        records = RecordSet(
+            wanted.topic_partition,
+            answer.records or b"",
+            position,
+            wanted.end,
+            aborted if options.isolation == "read_committed" else None,
+        )
+        if not len(records.headers):
             raise _Retry(
                 f"nothing came although the range goes on; the high watermark is {answer.high_watermark}"
             )
-        following = max(position, headers[-1][1].next_offset)
+        following = records.next_offset
         bytes_max = min(2 * bytes_max, options.fetch_bytes_max)
         if following < wanted.end:
             connection.send(_request(wanted, following, bytes_max, options), version)
-        if options.isolation == "read_committed":
-            aborted.learn(answer.aborted_transactions or [])
-        columns = _decode(answer.records or b"", headers, aborted, options)
-        rows = None if columns is None else _rows(columns, wanted, position)
+        yield from ((position, rows) for rows in record_batches([records], with_headers=options.with_headers))
         position = following
-        yield position, rows
+        yield position, None
 
 
 def _after_loss(
@@ -166,61 +162,3 @@ def _answer(response: FetchResponse, wanted: OffsetRange) -> PartitionData | Non
     if code is not ErrorCode.NONE:
         raise ApiError(code, f"cannot fetch {wanted.topic_partition}: {code.name}")
     return found
-
-
-def _decode(
-    records: Buffer,
-    headers: list[tuple[int, BatchHeader]],
-    aborted: AbortedTransactions,
-    options: ReadOptions,
-) -> RecordColumns | None:
-    """Decode the visible batches; compressed ones are first decompressed into one buffer."""
-    pieces: list[Buffer] = []
-    sections: list[Section] = []
-    size = 0
-    view = memoryview(records)
-    for position, header in headers:
-        body = view[position + HEADER_BYTES : position + header.size_bytes]
-        if header.is_control or options.isolation == "read_committed":
-            is_abort = header.is_control and is_abort_marker(view[position : position + header.size_bytes])
-            if aborted.hides(header, is_abort):
-                continue
-        piece = decompress(header.codec, body, DECOMPRESSED_BYTES_MAX) if header.codec else body
-        appended = header.max_timestamp if header.is_log_append_time else None
-        sections.append(
-            Section(
-                size,
-                size + len(piece),
-                header.record_count,
-                header.base_offset,
-                header.base_timestamp,
-                appended,
-            )
-        )
-        pieces.append(piece)
-        size += len(piece)
-    if not sections:
-        return None
-    return decode_sections(b"".join(pieces), sections, with_headers=options.with_headers)
-
-
-def _rows(columns: RecordColumns, wanted: OffsetRange, position: int) -> Any:
-    """The rows inside the range; a fetch at an offset within a batch answers the whole batch."""
-    topic, number = wanted.topic_partition
-    inside = (columns.offsets >= position) & (columns.offsets < wanted.end)
-    count = len(columns.offsets)
-    arrays = [
-        columns.keys,
-        columns.values,
-        pa.repeat(pa.scalar(topic, pa.string()), count),
-        pa.array(np.full(count, number, dtype=np.int32)),
-        pa.array(columns.offsets),
-        pa.array(columns.timestamps_ms * 1000).view(pa.timestamp("us", tz="UTC")),
-        pa.array(columns.timestamp_types),
-    ]
-    names = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
-    if columns.headers is not None:
-        arrays.append(columns.headers)
-        names.append("headers")
-    rows = pa.RecordBatch.from_arrays(arrays, names=names)
-    return rows if inside.all() else rows.filter(pa.array(inside))

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
-from odradek.client.fetched_batches import AbortedTransactions, whole_batches
+from odradek.client.fetched_batches import whole_batches
 from odradek.client.refusal import known_code, raise_for
 from odradek.metadata.codec import StateDocument
 from odradek.records.control import is_abort_marker
 from odradek.records.framing import iter_records
+from odradek.records.isolation import AbortedTransactions
 from odradek.testing.application.checks import (
     PromiseBroken,
     check_acknowledged,

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, ProducerId
-from odradek.client.fetched_batches import AbortedTransactions
 from odradek.records.control import is_abort_marker, read_marker
 from odradek.records.framing import iter_records
 from odradek.records.header import iter_headers
+from odradek.records.isolation import AbortedTransactions
 from odradek.replication import ReplicatedLog
 from odradek.testing.sim.node import SimNode
 from odradek.testing.sim.stored import content_of

@@ -10,8 +10,8 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, Offset
-from odradek.client.fetched_batches import AbortedTransactions
 from odradek.records.control import is_abort_marker
+from odradek.records.isolation import AbortedTransactions
 from odradek.testing.sim.trial.cluster_client import ClusterClient
 from odradek.testing.sim.trial.history import Place, ReadRecord, batches_in
 from odradek.testing.sim.trial.load import Load
