@@ -15,6 +15,7 @@ from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import Log, LogManager
+from odradek.storage.expected_logs import ExpectedLogs
 from odradek.storage.flushing import one_after_another
 from odradek.storage.memory_files import Fault, MemoryFileSystem
 from odradek.storage.opening import stored_cluster_id
@@ -37,7 +38,9 @@ class Broker:
     def __post_init__(self) -> None:
         self.disk = MemoryFileSystem(now_ms=self.clock.wall_ms)
 
-    def start(self, *, cluster_id: str = CLUSTER, node_id: int = 0) -> LogManager:
+    def start(
+        self, *, cluster_id: str = CLUSTER, node_id: int = 0, expected: ExpectedLogs | None = None
+    ) -> LogManager:
         return LogManager.open(
             BrokerSettings(log_dirs=self.directories, node_id=node_id),
             cluster_id=cluster_id,
@@ -45,6 +48,7 @@ class Broker:
             clock=self.clock,
             chance=self.chance,
             config_of=self.config_of,
+            expected=expected,
         )
 
     def config_of(self, topic: str) -> TopicConfig:
@@ -577,3 +581,21 @@ def test_power_lost_at_any_operation_of_a_clean_stop_never_leaves_a_mark_that_li
 
 def homes(manager: LogManager) -> dict[TopicPartition, str]:
     return {log.topic_partition: log.directory for log in manager.logs()}
+
+
+def test_the_log_of_a_directory_that_is_gone_is_created_anew_once_it_is_given_up(broker: Broker) -> None:
+    """R15: not while another directory is offline, which may have the log still."""
+    wanted, other = ORDERS[:2]
+    ids = dict.fromkeys((wanted, other), UUID(int=7))
+    gone = ExpectedLogs(ids, {UUID(int=7): "orders"}, (wanted, other), directory_ids=(UUID(int=9),))
+    manager = broker.start(expected=gone)
+    assert manager.is_missing(wanted)
+    with pytest.raises(StorageFailure, match="lies in a log directory that is missing"):
+        manager.create(wanted, UUID(int=7), is_new=False)
+    manager.give_up_missing(wanted)
+    assert manager.create(wanted, UUID(int=7), is_new=False).end_offset == 0
+    assert not manager.is_offline(wanted)
+    assert manager.is_missing(other), "each is given up by itself"
+    manager.fail_directory("/d2", "unplugged")
+    manager.give_up_missing(other)
+    assert manager.is_missing(other)

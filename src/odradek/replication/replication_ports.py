@@ -146,6 +146,9 @@ class Logs(Protocol):
     def is_missing(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition's log lies in a directory that was missing or offline at the start."""
 
+    def give_up_missing(self, topic_partition: TopicPartition) -> None:
+        """Let a log that was missing at the start be created anew, unless a directory is offline."""
+
     def fail_directory(self, directory: str, reason: str | OSError) -> None:
         """Take a log directory offline; a directory keeps its first reason."""
 

@@ -56,7 +56,7 @@ class DirectoryLoader:
         self.reached: dict[TopicPartition, Offset] = {}
         """The offset that each log had reached by the checkpoints, including logs that are gone."""
         self.missing: dict[TopicPartition, None] = {}
-        """Logs of a directory that is missing or offline; they are never created again."""
+        """Logs of a directory that is missing or offline; see `LogManager.give_up_missing`."""
 
     def load_all(self) -> None:
         """Open every log of every directory; a directory that fails goes offline.
@@ -179,7 +179,7 @@ class DirectoryLoader:
             self.report.copied_directories[directory.path] = epoch
 
     def _note_missing(self, expected: ExpectedLogs) -> None:
-        """R15: a missing directory's logs are never created again; other missing logs keep their offsets."""
+        """R15: a missing directory's logs are not created again while needed; others keep their offsets."""
         missing = [partition for partition in expected.in_sync if self._hosted.get(partition) is None]
         present = {directory.directory_id for directory in self._directories}
         known = (*expected.directory_ids, *expected.missing_directory_ids)

@@ -49,7 +49,8 @@ class LogManager:
         self._high_watermarks: dict[TopicPartition, Offset] = {}  # as checkpointed at startup
         # The offset that each log had reached by the checkpoints at startup, including logs that are gone.
         self._reached: dict[TopicPartition, Offset] = {}
-        # Logs of a directory that was missing or offline at startup: never created again (R15).
+        # Logs of a directory that was missing or offline at startup: not created again before the next start,
+        # unless they are deleted or given up (R15).
         self._missing: dict[TopicPartition, None] = {}
         for directory in directories:
             directory.write_recovery_points = partial(self.checkpoints.write_recovery_points, directory)
@@ -181,6 +182,14 @@ class LogManager:
     def is_missing(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition's log lies in a directory that was missing or offline at the start (R15)."""
         return topic_partition in self._missing
+
+    def give_up_missing(self, topic_partition: TopicPartition) -> None:
+        """Let a log that was missing at the start be created anew: its replica copies another one (R15).
+
+        An offline directory may have the log still, so nothing is given up while one is (`create`).
+        """
+        if all(directory.failure is None for directory in self.directories):
+            self._missing.pop(topic_partition, None)
 
     def fail_directory(self, directory: str, reason: str | OSError) -> None:
         """Take a log directory offline, with all its logs (L7, R6); the first reason is kept."""

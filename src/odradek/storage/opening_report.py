@@ -88,7 +88,8 @@ class OpeningReport:
         if self.missing_logs:
             sentence = (
                 f"not served, because {self._cause()}: {some_of(self.missing_logs)}; with the directory back"
-                " at a later start they are served again; to give their records up, delete the topics"
+                " at a later start they are served again; where another broker has all records, this one"
+                " copies them from it; to give the others up, delete the topics"
             )
             found.append(Finding(Kind.LOGS_MISSING, sentence))
         if self.vanished_logs:

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -480,6 +481,19 @@ def test_a_failed_disk_takes_the_replica_out(three: Cluster) -> None:
     controller.event(BrokerAnswered(10_000, 1, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
     assert three.partition("flights").leader == 2
     assert three.partition("flights").isr == (2, 3)
+
+
+@pytest.mark.parametrize(("answer", "leader"), [(ErrorCode.STALE_CONTROLLER_EPOCH, 3), (ErrorCode.NONE, 1)])
+def test_a_replica_that_failed_counts_again_when_it_obeys(
+    three: Cluster, answer: ErrorCode, leader: BrokerId
+) -> None:
+    """R15 its disk is another one: it follows the new leader, and may lead once it is in sync."""
+    create(three)
+    three.controller.event(BrokerAnswered(10_000, 1, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
+    three.controller.event(BrokerAnswered(10_001, 1, {FLIGHTS: answer}))
+    write_isr(three, FLIGHTS, replace(three.partition("flights"), isr=(2, 3, 1)))
+    three.kill(2)
+    assert three.partition("flights").leader == leader
 
 
 def test_a_stopping_broker_hands_its_leaderships_over(three: Cluster) -> None:

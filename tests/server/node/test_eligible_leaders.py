@@ -212,3 +212,23 @@ def test_what_an_unclean_election_cuts_off_is_reported(caplog: pytest.LogCapture
     }
     assert described(cluster[3])["last_unclean_election"]["cut_off"] is None
     assert "orders-0: offsets 4 to 5, of epochs 2 to 2, were cut off" in caplog.text
+
+
+def test_the_last_in_sync_comes_back_with_an_empty_disk_and_joins_again() -> None:
+    """R15, R15e: another leads, so nothing depends on the disk that is gone, and no restart is needed."""
+    cluster = followers_lost()
+    cluster.world.stop(1)
+    cluster.world.advance(SESSION_MS)
+    cluster.world.lose_disk(1)
+    start(cluster, 1)
+    assert stored(cluster).leader == NO_BROKER
+    start(cluster, 3, 2)
+    write(cluster, ALL)
+    cluster.world.advance(LAG_MAX_MS)
+    after = stored(cluster)
+    assert (after.leader, sorted(after.isr), after.elr) == (2, [1, 2, 3], ())
+    assert [records(node)[:4] for node in cluster.alive] == [[1, 2, 3, 4]] * 3
+    lose(cluster, 2)
+    lose(cluster, 3)
+    assert stored(cluster).leader == 1, "it counts as one that serves"
+    cluster.check_logs()

@@ -142,11 +142,17 @@ class ActiveController:
         yield from self._cluster.flush()
 
     def broker_answered(self, answered: BrokerAnswered) -> StoreSteps[None]:
-        """Take a broker's answer: replicas deleted, disks that failed, the ends of logs without a leader."""
+        """Take a broker's answer: replicas deleted, disks that failed, the ends of logs without a leader.
+
+        A replica that failed and obeys now serves again: it has begun to copy another one (R15).
+        """
         broker_id, errors = answered.broker_id, answered.errors
         yield from self._deletions.answered(answered)
         failed = [named for named, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
         if self._cluster.image.is_live(broker_id):
+            for replica in list(self._cluster.failed):
+                if replica.broker_id == broker_id and errors.get(replica.topic_partition) is ErrorCode.NONE:
+                    del self._cluster.failed[replica]
             for topic_partition in failed:
                 self._cluster.failed[Replica(topic_partition, broker_id)] = None
             yield from self._cluster.rewrite(failed, self._cluster.distrusted(broker_id))
