@@ -89,11 +89,6 @@ def test_a_leader_outside_of_its_isr_is_refused(bench: ReplicaBench) -> None:
     assert bench.manager.partition(p1) is None
 
 
-def test_the_first_order_begins_the_checkpoints(bench: ReplicaBench) -> None:
-    """R5a."""
-    assert [bench.order(partition).is_first for partition in (p1, p2)] == [True, False]
-
-
 def test_another_topic_of_the_same_name_is_refused(bench: ReplicaBench) -> None:
     bench.order(p1, topic_id=UUID(int=7))
     changes = bench.order(p1, topic_id=UUID(int=8), epoch=9)

@@ -56,8 +56,6 @@ class RoleChanges:
     """Followed from now on: truncate by epoch and fetch from their leader (R5c)."""
     stopped: list[TopicPartition] = field(default_factory=list)
     """No longer hosted: stop fetching them (R5d)."""
-    is_first: bool = False
-    """The first LeaderAndIsr since the start: begin to write HW checkpoints (R5a)."""
 
     def changed(self) -> list[TopicPartition]:
         """Every partition whose role changed, in the sequence of the order; R14 applies to each."""
@@ -75,7 +73,6 @@ class RoleChanger:
         "_broker_id",
         "_clock",
         "_cluster",
-        "_has_obeyed",
         "_hosted",
         "_lag_time_max_ms",
         "_logs",
@@ -99,15 +96,12 @@ class RoleChanger:
         self._lag_time_max_ms = lag_time_max_ms
         self.controller_epoch = NO_CONTROLLER_OBEYED
         """The epoch of the controller last obeyed; never falls."""
-        self._has_obeyed = False
-        """Whether a LeaderAndIsr was obeyed since the start."""
 
     def become_leader_or_follower(self, order: LeaderAndIsr) -> RoleChanges:
         """R5a."""
         if not self._obeys(order.controller_epoch):
             return RoleChanges(ErrorCode.STALE_CONTROLLER_EPOCH)
-        changes = RoleChanges(is_first=not self._has_obeyed)
-        self._has_obeyed = True
+        changes = RoleChanges()
         for wanted in order.partitions:
             changes.partition_errors[wanted.topic_partition] = self._change_role(wanted, changes)
             if wanted.state.leader == NO_BROKER:

@@ -9,8 +9,13 @@ from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.server.node.schedule import PeriodicTask
 from odradek.storage.finding import FindingKind
-from odradek.testing.sim import SimNode
-from odradek.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from odradek.testing.sim import SimNode, World
+from odradek.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.server.nodes import NewNode
 
@@ -111,6 +116,23 @@ def test_checkpoints_are_written_without_a_stop(new_node: NewNode) -> None:
     node.kill()
     again = node.started_again()
     assert again.core.logs.checkpointed_high_watermark(TopicPartition("t", 0)) == 1
+
+
+def test_high_watermarks_are_written_from_the_first_order_on() -> None:
+    """R5a: before that, a checkpoint would hold what the start has read, or 0 where it has read nothing."""
+    file = "/data/replication-offset-checkpoint"
+    world = World(brokers=2)
+    here = [CreatableReplicaAssignment(0, [2])]
+    world.nodes[1].ask(CreateTopicsRequest([CreatableTopic("t", -1, -1, here)], timeout_ms=1000))
+    world.kill(2)
+    world.isolate(2)
+    again = world.begin(2)
+    world.advance(20_000)
+    assert (again.has_opened, again.core.replicas.controller_epoch) == (True, 0)
+    assert not again.disk.exists(file)
+    world.heal()
+    world.advance(20_000)
+    assert b"t 0 0\n" in again.disk.read(file)
 
 
 def test_silent_producers_are_forgotten(new_node: NewNode) -> None:

@@ -51,6 +51,12 @@ from odradek.wire.messages.fetch import (
     FetchTopic,
     ReplicaState,
 )
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import (
@@ -246,6 +252,33 @@ def test_what_is_acknowledged_is_on_all_brokers_and_who_was_away_catches_up(play
         assert await cluster.produce("orders", b"d", at=1) == 3
         (only,) = {cluster.records("orders", broker_id) for broker_id in BROKERS}
         assert all(value in only for value in (b"a", b"b", b"c", b"d"))
+
+    play(scenario)
+
+
+def test_a_setting_changed_at_any_broker_is_in_force_on_all_and_on_who_was_away(play: Play) -> None:
+    """R18, R17: a topic's and all brokers', both altered at a broker that is not the controller."""
+
+    async def alter(cluster: Cluster, kind: int, name: str, setting: str, value: str) -> None:
+        change = AlterConfigsResource(kind, name, [AlterableConfig(setting, 0, value)])
+        asked = IncrementalAlterConfigsRequest([change])
+        answer = await cluster.client(3).ask(asked, IncrementalAlterConfigsResponse, 1)
+        assert answer.responses[0].error_code == ErrorCode.NONE, answer.responses[0].error_message
+
+    def in_force(cluster: Cluster, broker_id: BrokerId) -> tuple[int, int]:
+        core = cluster.brokers[broker_id].core
+        (log,) = [log for log in core.logs.logs() if log.topic_partition.topic == "orders"]
+        return log.config.retention_ms, core.settings.log_segment_delete_delay_ms
+
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create("orders", BROKERS, at=1)
+        assert cluster.brokers[1].core.controller.is_active
+        await cluster.stop(2)
+        await alter(cluster, 2, "orders", "retention.ms", "12345")
+        await alter(cluster, 4, "", "log.segment.delete.delay.ms", "678")
+        await cluster.start(2)
+        for broker_id in BROKERS:
+            await until(partial(lambda one: in_force(cluster, one) == (12345, 678), broker_id))
 
     play(scenario)
 

@@ -8,7 +8,6 @@ from odradek.coordinator.consumer.assignments import NOTHING, together
 from odradek.coordinator.consumer.states import MemberState
 
 JOINING_EPOCH: Final = 0
-LEAVING_EPOCH: Final = -1
 AWAY_EPOCH: Final = -2
 """The epoch of a static member that left for a while (KIP-345): its place is kept for a session timeout."""
 

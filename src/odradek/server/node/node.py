@@ -130,7 +130,7 @@ class Node:
         core.controller.start(registration, core.commanded, joined)
 
     def serve(self) -> None:
-        """Begin the periodic work, after `joined`."""
+        """Begin the periodic work, after `joined`: the orders that let it join come first (R5a)."""
         schedule_housekeeping(
             self.core,
             self.schedule,
