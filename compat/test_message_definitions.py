@@ -1,4 +1,7 @@
-"""Our field tables against the message definitions of kafka-clients: names, types, versions, tags."""
+"""Our field tables against the message definitions of kafka-clients 4.4.0: names, types, versions, tags.
+
+Also which APIs and versions are served, against 4.4.0 and the release that a broker is held to.
+"""
 
 import json
 import re
@@ -9,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peers.jars import JarsMissing, jars_of
+from peers.jars import POM, JarsMissing, jars_of
+from tools.handler_index import declared
+from tools.kafka_differences import ABSENT, NEWER, UNSTABLE
 
 from compat.clients.java import HERE as JAVA
 from odradek.wire.apis import APIS, Api
@@ -31,19 +36,29 @@ MESSAGES = [
 
 
 @cache
-def definitions() -> Mapping[str, Any]:
-    """Every message of the protocol by its name."""
+def definitions(pom: Path = JAVA / "pom.xml", name: str = "java-client") -> Mapping[str, Any]:
+    """Every message of the protocol by its name; by default as the newest clients have them."""
     try:
-        jars = jars_of(JAVA / "pom.xml", "java-client")
+        jars = jars_of(pom, name)
     except JarsMissing as missing:
         pytest.skip(str(missing))
     (jar,) = Path(jars).glob("kafka-clients-*.jar")
     found = {}
     with zipfile.ZipFile(jar) as opened:
-        for name in opened.namelist():
-            if name.startswith("common/message/") and name.endswith(".json"):
-                message = json.loads(COMMENT.sub("", opened.read(name).decode()))
+        for path in opened.namelist():
+            if path.startswith("common/message/") and path.endswith(".json"):
+                message = json.loads(COMMENT.sub("", opened.read(path).decode()))
                 found[message["name"]] = message
+    return found
+
+
+def of_brokers(messages: Mapping[str, Any]) -> dict[int, tuple[str, Versions]]:
+    """The APIs that Kafka's brokers have for clients, with their versions, by key."""
+    found = {}
+    for message in messages.values():
+        versions = versions_of(message["validVersions"])
+        if "broker" in message.get("listeners", ()) and versions is not None:
+            found[message["apiKey"]] = (message["name"].removesuffix("Request"), versions)
     return found
 
 
@@ -100,9 +115,30 @@ def test_a_table_says_what_kafka_s_definition_says(api: Api, kind: str) -> None:
         assert table.is_flexible(version) == (flexible is not None and version in flexible)
 
 
-def test_no_version_of_an_api_is_newer_than_kafka_s() -> None:
+def test_the_versions_of_an_api_are_kafka_s() -> None:
+    newest, of_release = of_brokers(definitions()), of_brokers(definitions(POM, "kafka"))
     for api in APIS.values():
         if not api.inter_broker_only:
-            known = versions_of(definitions()[api.name + "Request"]["validVersions"])
-            assert known is not None
-            assert api.versions.highest <= known.highest, api.name
+            name, theirs = newest[api.key]
+            assert (name, theirs.lowest) == (api.name, api.versions.lowest)
+            assert api.versions.highest == theirs.highest - (name in UNSTABLE), name
+    for name, version in UNSTABLE.items():
+        assert definitions()[f"{name}Request"]["latestVersionUnstable"] is True
+        assert versions_of(definitions()[f"{name}Request"]["validVersions"]).highest == version  # type: ignore[union-attr]
+    newer = {
+        name: theirs.highest
+        for key, (name, theirs) in newest.items()
+        if key in of_release and theirs.highest > of_release[key][1].highest and key in served()
+    }
+    assert newer == NEWER, "the versions that docs/compat.md says are of a later release"
+
+
+def served() -> set[int]:
+    return {one.key for one in declared().values()}
+
+
+def test_every_api_of_kafka_s_brokers_is_served_or_said_to_be_absent() -> None:
+    absent = {key: name for one in ABSENT for key, name in one.keys.items()}
+    known = {key: api.name for key, api in APIS.items() if not api.inter_broker_only}
+    assert known | absent == {key: name for key, (name, _) in of_brokers(definitions()).items()}
+    assert not known.keys() & absent.keys()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tools.kafka_differences import DEFAULTS, TIGHTER
 
 from odradek.base.errors import SettingError
 from odradek.base.settings import BROKER_SETTINGS, GROUP_SETTINGS, TOPIC_SETTINGS, Kind, Setting
@@ -96,31 +97,6 @@ OTHER_UPDATES = {
     "listeners": "sockets are opened at the start",
     "listener.security.protocol.map": "sockets are opened at the start",
 }
-OTHER_DEFAULTS = {
-    "advertised.listeners": "none, as in Kafka",
-    "group.consumer.assignors": "a list",
-    "group.initial.rebalance.delay.ms": "0 for one broker, 3000 for more",
-    "listeners": "loopback alone",
-    "log.dirs": "./data",
-    "node.id": "0, so that a broker starts without a file",
-    "replica.lag.time.max.ms": "10000, as the documentation says",
-    "zookeeper.connect": "",
-}
-# Kafka names no bound, or one with which nothing works: refused with a sentence instead.
-TIGHTER = {
-    *("broker.session.timeout.ms", "connections.max.idle.ms", "default.replication.factor"),
-    *("delete.records.purgatory.purge.interval.requests", "fetch.purgatory.purge.interval.requests"),
-    *("producer.purgatory.purge.interval.requests", "group.initial.rebalance.delay.ms"),
-    *("group.max.session.timeout.ms", "group.min.session.timeout.ms", "offset.metadata.max.bytes"),
-    *("log.cleaner.dedupe.buffer.size", "log.cleaner.io.max.bytes.per.second"),
-    *("log.flush.interval.ms", "log.flush.scheduler.interval.ms", "log.roll.jitter.ms", "log.roll.ms"),
-    *("log.retention.hours", "log.retention.minutes", "log.retention.ms"),
-    *("max.connections", "max.connections.per.ip", "offsets.topic.compression.codec"),
-    *("replica.fetch.min.bytes", "replica.fetch.wait.max.ms", "replica.lag.time.max.ms"),
-    *("replica.high.watermark.checkpoint.interval.ms", "replica.socket.timeout.ms"),
-    *("socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms"),
-    *("socket.receive.buffer.bytes", "socket.send.buffer.bytes"),
-}
 
 
 @pytest.mark.parametrize("fact", list(facts()), ids=lambda fact: fact.name)
@@ -129,10 +105,10 @@ def test_kind_change_bounds_and_default_are_kafka_s(fact: Fact) -> None:
     assert (setting.kind.name.lower() == fact.kind) == (fact.name not in OTHER_KINDS)
     assert (setting.update.value == fact.update) == (fact.name not in OTHER_UPDATES)
     ours = setting.render(setting.default)
-    if fact.name not in OTHER_DEFAULTS and setting.kind is Kind.DOUBLE:
-        assert setting.parse(fact.default) == setting.default
-    elif fact.name not in OTHER_DEFAULTS:
-        assert set((ours or "-").split(",")) == set(fact.default.split(","))
+    is_same = set((ours or "-").split(",")) == set(fact.default.split(","))
+    if setting.kind is Kind.DOUBLE:
+        is_same = setting.parse(fact.default) == setting.default
+    assert is_same == (fact.name not in DEFAULTS)
     least, _, most = fact.bounds.partition("..")
     if setting.kind in NUMBERS:
         found = bounds(setting)
