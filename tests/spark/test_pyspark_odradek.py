@@ -21,3 +21,10 @@ def test_without_the_extra_it_has_none_and_raises_nothing(monkeypatch: pytest.Mo
         assert not hasattr(importlib.import_module("pyspark_odradek"), "DefaultSource")
     finally:
         sys.modules.pop("pyspark_odradek", None)
+
+
+def test_segment_files_have_a_module_of_their_own() -> None:
+    from odradek.spark.segment_source import SegmentsDataSource
+
+    found = importlib.import_module("pyspark_odradek_segments")
+    assert found.DefaultSource is SegmentsDataSource

@@ -1,12 +1,16 @@
 """Reading a log directory from outside, beside a living broker."""
 
+import fcntl
+from pathlib import Path
+
 import pytest
 
 from odradek.base.errors import CorruptRecord
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.storage import Log, Origin
-from odradek.storage.reading import PartitionFiles, topic_partitions
+from odradek.storage.os_files import OsFileSystem
+from odradek.storage.reading import PartitionFiles, is_in_use, topic_partitions
 from tests.storage.log_bench import LogBench
 
 SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
@@ -81,3 +85,12 @@ def test_shows_indexes_snapshots_epochs_and_aborts(bench: LogBench) -> None:
     assert [aborted.first_offset for aborted in files.aborted_transactions(last)] == [0]
     assert files.offset_index(0)
     assert files.time_index(0)[-1].timestamp_ms > 0
+
+
+def test_a_directory_is_in_use_as_long_as_it_is_locked(tmp_path: Path) -> None:
+    assert not is_in_use(str(tmp_path))
+    lock = OsFileSystem().lock(str(tmp_path / ".lock"))
+    assert lock is not None
+    assert is_in_use(str(tmp_path))
+    lock.release()
+    assert not is_in_use(str(tmp_path)) or not hasattr(fcntl, "F_OFD_GETLK")

@@ -12,6 +12,7 @@ if _missing := missing_extra("spark", "odradek.spark"):
 from pyspark.sql import SparkSession
 
 from odradek.spark.java_home import find_java_home
+from odradek.spark.segment_source import SegmentsDataSource
 from odradek.spark.source import OdradekDataSource
 
 __all__ = ["spark_session"]
@@ -28,9 +29,10 @@ def cache_directory() -> Path:
 def spark_session(
     application: str, *, cores: int = 2, settings: dict[str, str] | None = None
 ) -> SparkSession:
-    """A local session with the source `odradek` registered; `settings` are Spark settings and override ours.
+    """A local session with the sources of this package registered.
 
-    Spark's workers must run the interpreter that has this package, so PYSPARK_PYTHON is set to it.
+    `settings` are Spark settings and override ours. Spark's workers must run the interpreter that has this
+    package, so PYSPARK_PYTHON is set to it.
     """
     os.environ["JAVA_HOME"] = str(find_java_home(cache_directory()))
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -51,4 +53,5 @@ def spark_session(
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.dataSource.register(OdradekDataSource)
+    session.dataSource.register(SegmentsDataSource)
     return session

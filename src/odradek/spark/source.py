@@ -39,6 +39,11 @@ HEADERS_SCHEMA = ", headers array<struct<key: string, value: binary>>"
 _INSTEAD: Final = "it reads them, with spark.read and spark.readStream"
 
 
+def schema_of(options: Mapping[str, str]) -> str:
+    """The columns of a read with these options. Raises SettingError."""
+    return SCHEMA + (HEADERS_SCHEMA if flag(options, "includeHeaders", default=False) else "")
+
+
 class RangePartition(InputPartition):
     """One Spark task: the range that it reads."""
 
@@ -58,7 +63,7 @@ class OdradekDataSource(DataSource):
     @sentence_first
     def schema(self) -> str:
         """The Kafka source's columns, with headers when `includeHeaders` is true."""
-        return SCHEMA + (HEADERS_SCHEMA if flag(self.options, "includeHeaders", default=False) else "")
+        return schema_of(self.options)
 
     @sentence_first
     def reader(self, schema: StructType) -> "OdradekReader":

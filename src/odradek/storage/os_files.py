@@ -347,6 +347,25 @@ class OsFileSystem:
         return OsDirectoryLock(descriptor)
 
 
+def is_locked(path: str) -> bool | None:
+    """Whether a process holds the lock of `OsFileSystem.lock`, or a JVM's; None where only taking it tells.
+
+    Nothing is locked to find out, so a broker that starts at this moment is not kept out.
+    """
+    if not hasattr(fcntl, "F_OFD_GETLK"):
+        return None
+    try:
+        descriptor = _open_regular(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        wanted = struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 0, 0)
+        kind: int = struct.unpack_from("h", fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, wanted))[0]
+        return kind != fcntl.F_UNLCK
+    finally:
+        os.close(descriptor)
+
+
 def _lock_for_kafka(descriptor: int) -> None:
     """Take the lock that a JVM takes, which `flock` neither sees nor keeps out. Raises OSError if it is held.
 

@@ -1,7 +1,7 @@
 """Reads a broker's log directory from another process: without locks or changes, while the broker runs.
 
-Used by `odradek log dump` and Spark. A batch that is being written may be visible in part, so an incomplete
-batch ends the log and is not an error.
+Used by `odradek log dump` and Spark's source of segment files. A batch that is being written may be
+visible in part, so an incomplete batch ends the log and is not an error.
 
     partition = PartitionFiles("/var/lib/odradek/orders-0")
     for position, header, batch in partition.batches(start_offset=1200): ...
@@ -9,17 +9,19 @@ batch ends the log and is not an error.
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from odradek.base.errors import CorruptRecord
-from odradek.base.ids import Offset, TopicPartition
+from odradek.base.ids import Offset, ProducerId, TopicPartition
+from odradek.records.control import read_marker
 from odradek.records.header import HEADER_BYTES, BatchHeader, check_crc
 from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_batches
 from odradek.storage.checkpoint import read_offsets
 from odradek.storage.files import FileSystem
 from odradek.storage.offset_index import OffsetEntry, OffsetIndex
-from odradek.storage.os_files import OsFileSystem
+from odradek.storage.os_files import OsFileSystem, is_locked
 from odradek.storage.producer_snapshot import parse_snapshot
 from odradek.storage.producer_state import ProducerEntry
 from odradek.storage.time_index import TimeEntry, TimeIndex
@@ -44,6 +46,17 @@ def topic_partitions(log_directory: str, file_system: FileSystem | None = None) 
         file_names.topic_partition_of(name) for name in names if not file_names.is_deleted_directory(name)
     ]
     return sorted(partition for partition in found if partition is not None)
+
+
+def is_in_use(log_directory: str) -> bool:
+    """Whether a running broker, Odradek's or Apache Kafka's, holds a log directory."""
+    held = is_locked(f"{log_directory}/{file_names.LOCK}")
+    if held is not None:
+        return held
+    disk = OsFileSystem(read_only=True)
+    return disk.exists(f"{log_directory}/{file_names.LOCK}") and not disk.exists(
+        f"{log_directory}/{file_names.CLEAN_SHUTDOWN}"
+    )
 
 
 class PartitionFiles:
@@ -123,6 +136,43 @@ class PartitionFiles:
         """The entries of a segment's `.txnindex`; CorruptRecord when it is damaged."""
         path = self._path(base_offset, file_names.TRANSACTION_INDEX)
         return TransactionIndex(self._disk, path, is_new=False).entries()
+
+    def aborted_between(self, start_offset: Offset, end_offset: Offset) -> list[AbortedTransaction]:
+        """The aborted transactions that have records in [start, end), and maybe others.
+
+        They are those of the indexes; CorruptRecord when one of these is damaged.
+        """
+        segments = self.segments()
+        bases = [segment.base_offset for segment in segments]
+        found: list[AbortedTransaction] = []
+        for base in bases[max(0, bisect_right(bases, start_offset) - 1) :]:
+            for one in self.aborted_transactions(base):
+                if one.last_offset >= start_offset and one.first_offset < end_offset:
+                    found.append(one)
+                if one.last_stable_offset >= end_offset:
+                    return found
+        return found
+
+    def stable_end(self, end_offset: Offset) -> Offset:
+        """Where read_committed ends in a log up to `end_offset`: where the first open transaction begins."""
+        position, open_since = self._open_transactions(end_offset)
+        for _, header, batch in self.batches(position, end_offset, verify=False):
+            if not header.is_control and header.is_transactional:
+                open_since.setdefault(header.producer_id, header.base_offset)
+            elif header.is_control and read_marker(batch) is not None:
+                open_since.pop(header.producer_id, None)
+        return min(open_since.values(), default=end_offset)
+
+    def _open_transactions(self, end_offset: Offset) -> tuple[Offset, dict[ProducerId, Offset]]:
+        """The last readable snapshot up to `end_offset`, and the first offsets of what is open in it."""
+        names = [file_names.offset_and_suffix(name) for name, _ in self._disk.list_directory(self.directory)]
+        offsets = [found[0] for found in names if found and found[1] == file_names.PRODUCER_SNAPSHOT]
+        for offset in sorted((one for one in offsets if one <= end_offset), reverse=True):
+            with suppress(CorruptRecord):
+                producers = self.producers(offset)
+                first = {one.producer_id: one.transaction_first_offset for one in producers}
+                return offset, {who: since for who, since in first.items() if since is not None}
+        return 0, {}
 
     def producers(self, snapshot_offset: Offset) -> list[ProducerEntry]:
         """The producers of a `.snapshot`; CorruptRecord when it is damaged."""
