@@ -18,6 +18,8 @@ from odradek.spark.segment_options import parse_segment_options
 from odradek.spark.segment_reader import plan_segments, read_segments
 from odradek.spark.source import RangePartition, schema_of
 
+__all__ = ["SegmentsDataSource"]
+
 _ONLY: Final = "it reads the files of topics, with spark.read"
 
 
