@@ -5,6 +5,7 @@
 - `routing`: which broker a request goes to; it finds coordinators and the controller.
 - `backoff`: how long to wait between attempts.
 - `waiting`: what a client says it is waiting for.
+- `producer`: what is done with a record until it is acknowledged.
 
 No file here imports asyncio, socket, threading, time or random (a contract in `pyproject.toml`).
 """

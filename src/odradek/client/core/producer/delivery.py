@@ -1,0 +1,413 @@
+"""The core of a producer: from a record to its acknowledgement, or to the error that says why there is none.
+
+    append("orders", ...)            Place(batch 1, index 0): its delivery is that of batch 1
+    due(5)                           InitProducerId, once, if the producer is idempotent
+    due(10)                          Produce to the leader of orders-0, with batch 1
+    outcome(Produce: no error)       take_done(): [Done(batch 1, base_offset 40)]
+
+A batch that may succeed later is sent again until `delivery.timeout.ms` are over, to the leader that is known
+then. Invariant: each batch with records gets one `Done`, also when the producer is closed.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from odradek.base.chance import Chance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.client.core.backoff import Backoff
+from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.producer.accumulator import Accumulator
+from odradek.client.core.producer.batch import Batch, Done, Place
+from odradek.client.core.producer.identity import Identity
+from odradek.client.core.producer.partition_queue import Verdict
+from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
+from odradek.client.core.producer.settings import ProducerSettings
+from odradek.client.core.requests import Outcome, Send, ToAny, ToNode, earliest
+from odradek.client.core.waiting import Cause, Why
+from odradek.client.partitioning import partition_of_key
+from odradek.client.refusal import known_code
+from odradek.client.settings import INT32_MAX
+from odradek.records.framing import RecordHeaders
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+
+# The last version that names topics by name.
+_PRODUCE_VERSION_MAX: Final = 12
+
+
+class ProducerCore:
+    """See the module. `view` is shared with the driver, which gives it its outcomes."""
+
+    def __init__(self, settings: ProducerSettings, view: ClusterView, chance: Chance) -> None:
+        self._settings = settings
+        self._view = view
+        self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, chance)
+        self._partitioner = StickyPartitioner(
+            chance,
+            batch_size=settings.batch_size,
+            is_adaptive=settings.is_partitioner_adaptive,
+        )
+        self._identity = Identity() if settings.is_idempotent else None
+        self._batches = Accumulator(settings, self._identity)
+        # How many requests each broker has not answered.
+        self._in_flight: dict[BrokerId, int] = defaultdict(int)
+        # The InitProducerId under way; None while there is none.
+        self._asking: Send | None = None
+        # When a producer id may be asked for, and how many times in a row none was given.
+        self._ask_from_ms = 0
+        self._ask_failures = 0
+        self._ask_error: ApiError | None = None
+        # The time of the latest `due`: what is due by then cannot be sent yet and waits for an event.
+        self._now_ms = 0
+        # What became of batches, not yet taken.
+        self._done: list[Done] = []
+
+    # --- the application's calls
+
+    def partition_for(self, topic: str, key: bytes | None) -> int | None:
+        """Where a record goes; None while the topic is not known. Raises ApiError as `partition_count`."""
+        count = self.partition_count(topic)
+        if count is None:
+            return None
+        if key is not None and not self._settings.partitioner_ignore_keys:
+            return partition_of_key(key, count)
+        current = self._partitioner.current(topic)
+        if current is not None and current < count:
+            return current
+        return self._partitioner.draw(topic, self._candidates(topic, count))
+
+    def partition_count(self, topic: str) -> int | None:
+        """How many partitions a topic has; None while it is not known.
+
+        Raises ApiError for a topic that may not be written to, now or later.
+        """
+        count = self._view.partition_count(topic)
+        if count is not None:
+            return count
+        self._view.want([topic])
+        code = self._view.errors.get(topic)
+        if code is not None and not code.is_retriable:
+            raise ApiError(code, f"topic {topic}: {code.name.lower().replace('_', ' ')}")
+        return None
+
+    def check_partition(self, topic: str, partition: int) -> bool:
+        """Whether a topic is known to have this partition. Raises ApiError as `partition_count`."""
+        count = self.partition_count(topic)
+        if count is not None and partition >= count:  # it may have got more since it was asked about
+            self._view.refresh_soon(self._now_ms)
+        return count is not None and 0 <= partition < count
+
+    def append(
+        self,
+        partition: TopicPartition,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: RecordHeaders,
+        now_ms: int,
+    ) -> Place | None:
+        """Add a record; None if there is no memory for it now. Raises ApiError for one that is too large."""
+        before = self._batches.memory_used
+        place = self._batches.append(partition, timestamp_ms, key, value, headers, now_ms)
+        if place is not None and self._partitioner.current(partition.topic) == partition.partition:
+            self._partitioner.appended(
+                partition.topic,
+                self._batches.memory_used - before,
+                is_batch_full=self._batches.is_batch_full(partition),
+            )
+        return place
+
+    def flush(self) -> None:
+        """Send what was appended so far without waiting for more records."""
+        self._batches.flush()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no batch waits for its outcome."""
+        return not self._batches.busy
+
+    @property
+    def is_memory_wanted(self) -> bool:
+        """Whether an append found no memory, and none was freed since."""
+        return self._batches.is_memory_wanted
+
+    def take_done(self) -> list[Done]:
+        """What became of batches since the last call."""
+        done, self._done = self._done, []
+        return done
+
+    def fail_all(self, error: ApiError) -> None:
+        """Give up all batches: the producer is closed, or can write no more."""
+        for batch in self._batches.remove_all():
+            self._fail(batch, error)
+
+    # --- the core's side
+
+    def due(self, now_ms: int) -> Sequence[Send]:
+        """See `Core`."""
+        self._now_ms = now_ms
+        for batch in self._batches.expire(now_ms):
+            self._fail(batch, self._too_late(batch))
+        sends = self._due_identity(now_ms)
+        # A partition has at most one batch in a request, so one that has more is ready again.
+        while batches := self._due_batches(now_ms):
+            sends += batches
+        return sends
+
+    def _due_batches(self, now_ms: int) -> list[Send]:
+        by_node: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
+        for partition in self._batches.ready(now_ms):
+            leader = self._view.leader(partition)
+            if leader is None or leader.node == NO_BROKER:
+                self._view.want([partition.topic])
+                self._view.refresh_soon(now_ms)
+            else:
+                by_node[leader.node].append(partition)
+        sends = []
+        for node, partitions in by_node.items():
+            sends += self._due_to(node, partitions)
+        return sends
+
+    def _due_identity(self, now_ms: int) -> list[Send]:
+        identity = self._identity
+        if identity is None or identity.is_known or self._asking is not None or not self._batches.busy:
+            return []
+        if now_ms < self._ask_from_ms:
+            return []
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=INT32_MAX)
+        self._asking = Send(ToAny(), request, timeout_ms=self._settings.request_timeout_ms)
+        return [self._asking]
+
+    def _due_to(self, node: BrokerId, partitions: list[TopicPartition]) -> list[Send]:
+        sends = []
+        left = partitions
+        while left and self._in_flight[node] < self._settings.max_in_flight:
+            batches = self._batches.drain(left)
+            if not batches:
+                break
+            taken = {batch.partition for batch in batches}
+            left = [partition for partition in left if partition not in taken]
+            sends.append(self._produce(node, batches))
+            self._in_flight[node] += 1
+        return sends
+
+    def _produce(self, node: BrokerId, batches: list[Batch]) -> Send:
+        data: dict[str, list[PartitionProduceData]] = defaultdict(list)
+        for batch in batches:
+            part = PartitionProduceData(index=batch.partition.partition, records=batch.data())
+            data[batch.partition.topic].append(part)
+        request = ProduceRequest(
+            acks=self._settings.acks,
+            timeout_ms=self._settings.request_timeout_ms,
+            topic_data=[TopicProduceData(name=topic, partition_data=parts) for topic, parts in data.items()],
+        )
+        return Send(
+            ToNode(node),
+            request,
+            tag=batches,
+            timeout_ms=self._settings.request_timeout_ms,
+            highest=_PRODUCE_VERSION_MAX,
+            is_answered=self._settings.acks != 0,
+        )
+
+    def next_deadline_ms(self) -> int | None:
+        """See `Core`."""
+        asks = self._identity is not None and not self._identity.is_known and self._asking is None
+        return earliest(
+            self._batches.next_deadline_ms(self._now_ms),
+            self._ask_from_ms if asks and self._batches.busy else None,
+        )
+
+    def outcome(self, outcome: Outcome, now_ms: int) -> None:
+        """See `Core`."""
+        if outcome.send is self._asking:
+            self._take_identity(outcome, now_ms)
+            return
+        assert isinstance(outcome.send.to, ToNode)
+        batches = outcome.send.tag
+        assert isinstance(batches, list)
+        self._in_flight[outcome.send.to.node] -= 1
+        for batch in batches:
+            self._batches.queue(batch.partition).returned(batch)
+        if outcome.error is not None:
+            self._view.refresh_soon(now_ms)
+            is_final = outcome.error.code is ErrorCode.UNSUPPORTED_VERSION
+            for batch in batches:
+                self._retry_or_fail(batch, outcome.error, now_ms, is_final=is_final)
+            return
+        if outcome.response is None:  # acks=0: it is written, and no broker says more
+            for batch in batches:
+                self._judge(batch, PartitionProduceResponse(base_offset=-1), now_ms)
+            return
+        self._take_answers(batches, outcome.answer(ProduceResponse), now_ms)
+
+    # --- outcomes
+
+    def _take_identity(self, outcome: Outcome, now_ms: int) -> None:
+        self._asking = None
+        error = outcome.error
+        assert self._identity is not None
+        if error is None:
+            answer = outcome.answer(InitProducerIdResponse)
+            code = known_code(answer.error_code)
+            if code is ErrorCode.NONE:
+                self._identity.assigned(answer.producer_id, answer.producer_epoch)
+                self._ask_failures, self._ask_error = 0, None
+                return
+            error = ApiError(code, f"no broker gives a producer id: {code.name}")
+            if not code.is_retriable:
+                self.fail_all(error)
+        self._ask_error = error
+        self._ask_from_ms = now_ms + self._backoff.after(self._ask_failures)
+        self._ask_failures += 1
+
+    def _take_answers(self, batches: list[Batch], answer: ProduceResponse, now_ms: int) -> None:
+        answers = {
+            TopicPartition(topic.name, part.index): part
+            for topic in answer.responses
+            for part in topic.partition_responses
+        }
+        for batch in batches:
+            part = answers.get(batch.partition)
+            if part is None:
+                error = ApiError(
+                    ErrorCode.UNKNOWN_SERVER_ERROR, f"the answer does not name {batch.partition}"
+                )
+                self._retry_or_fail(batch, error, now_ms)
+            else:
+                self._judge(batch, part, now_ms)
+
+    def _judge(self, batch: Batch, part: PartitionProduceResponse, now_ms: int) -> None:
+        code = known_code(part.error_code)
+        verdict = self._batches.queue(batch.partition).judge(batch, code)
+        if verdict is Verdict.STORED:
+            if not batch.is_done:
+                base_offset = part.base_offset if code is ErrorCode.NONE else -1
+                done = Done(
+                    batch.id, batch.partition, batch.record_count, base_offset, part.log_append_time_ms
+                )
+                self._finish(batch, done)
+            self._batches.release(batch)
+            return
+        words = part.error_message or code.name.lower().replace("_", " ")
+        error = ApiError(code, f"{batch.partition} refuses the records: {words}")
+        named = tuple((one.batch_index, one.batch_index_error_message or words) for one in part.record_errors)
+        newer = part.current_leader
+        if newer is not None and newer.leader_id != NO_BROKER:
+            self._view.leader_is(batch.partition, newer.leader_id, newer.leader_epoch)
+        if code in _WRONG_LEADER:
+            self._view.refresh_soon(now_ms)
+        self._retry_or_fail(batch, error, now_ms, is_final=verdict is Verdict.FAILED, named=named)
+
+    def _retry_or_fail(
+        self,
+        batch: Batch,
+        error: ApiError,
+        now_ms: int,
+        *,
+        is_final: bool = False,
+        named: tuple[tuple[int, str], ...] = (),
+    ) -> None:
+        """A batch that was not acknowledged goes back into its queue, unless it has failed for good."""
+        batch.last_error = error
+        if not batch.is_done and not is_final and batch.attempts <= self._settings.retries:
+            if batch.deadline_ms > now_ms:
+                batch.not_before_ms = now_ms + self._backoff.after(batch.attempts - 1)
+                self._batches.queue(batch.partition).again(batch)
+                return
+            error = self._too_late(batch)
+        self._fail(batch, error, named)
+        self._batches.release(batch)
+
+    def _fail(self, batch: Batch, error: ApiError, named: tuple[tuple[int, str], ...] = ()) -> None:
+        self._batches.queue(batch.partition).gave_up(batch)
+        if not batch.is_done:
+            done = Done(batch.id, batch.partition, batch.record_count, error=error, record_errors=named)
+            self._finish(batch, done)
+
+    def _finish(self, batch: Batch, done: Done) -> None:
+        batch.is_done = True
+        self._done.append(done)
+
+    def _too_late(self, batch: Batch) -> ApiError:
+        limit_s = self._settings.delivery_timeout_ms / 1000
+        reason = batch.last_error or self._ask_error or self._reason_of_wait(batch.partition)
+        return ApiError(
+            ErrorCode.REQUEST_TIMED_OUT,
+            f"the records of {batch.partition} were not acknowledged within {limit_s:g} s: {reason}",
+        )
+
+    def _reason_of_wait(self, partition: TopicPartition) -> str:
+        if self._view.last_error is not None:
+            return f"no broker answers: {self._view.last_error}"
+        leader = self._view.leader(partition)
+        if leader is None or leader.node == NO_BROKER:
+            return "the partition has no leader"
+        return f"broker {leader.node} has not answered"
+
+    # --- partitions
+
+    def _candidates(self, topic: str, count: int) -> list[Candidate]:
+        partitions = [TopicPartition(topic, number) for number in range(count)]
+        led = [one for one in partitions if self._has_leader(one)]
+        return [Candidate(one.partition, self._batches.queue_length(one)) for one in led or partitions]
+
+    def _has_leader(self, partition: TopicPartition) -> bool:
+        leader = self._view.leader(partition)
+        return leader is not None and leader.node != NO_BROKER
+
+    # --- why
+
+    def why(self, now_ms: int) -> list[Why]:
+        """What keeps records from being acknowledged, the worst cause first; empty if nothing does."""
+        causes = []
+        if self._batches.is_memory_wanted:
+            limit, used = self._settings.buffer_memory, self._batches.memory_used
+            text = f"buffer.memory is used up: {used} of {limit} bytes wait for their acknowledgement"
+            causes.append(Why(Cause.MEMORY, text, {"used": used, "limit": limit}))
+        if self._ask_error is not None and self._batches.busy:
+            text = f"the producer has no producer id: {self._ask_error}"
+            causes.append(Why(Cause.REQUEST, text, {"error": str(self._ask_error)}))
+        causes += [self._why_partition(partition, now_ms) for partition in self._batches.busy]
+        return sorted(causes, key=lambda one: _RANKS[one.cause])
+
+    def _why_partition(self, partition: TopicPartition, now_ms: int) -> Why:
+        name = str(partition)
+        queue = self._batches.queue(partition)
+        if not self._has_leader(partition):
+            return Why(Cause.NO_LEADER, f"{name} has no leader", {"partition": name})
+        failed = [one for one in [*queue.in_flight, *queue.waiting] if one.last_error is not None]
+        if failed:
+            oldest = failed[0]
+            text = f"{name} was sent {oldest.attempts} times and is not acknowledged: {oldest.last_error}"
+            return Why(Cause.RETRY, text, {"partition": name, "attempts": oldest.attempts})
+        if queue.in_flight:
+            waited_ms = now_ms - queue.in_flight[0].opened_ms
+            text = f"the leader of {name} has not answered yet; its oldest batch is {waited_ms} ms old"
+            return Why(Cause.REQUEST, text, {"partition": name, "ms": waited_ms})
+        text = f"{name} waits up to {self._settings.linger_ms} ms for more records, as linger.ms says"
+        return Why(Cause.LINGER, text, {"partition": name, "ms": self._settings.linger_ms})
+
+
+_WRONG_LEADER: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+_RANKS: Final = {
+    cause: rank
+    for rank, cause in enumerate((Cause.NO_LEADER, Cause.RETRY, Cause.MEMORY, Cause.REQUEST, Cause.LINGER))
+}

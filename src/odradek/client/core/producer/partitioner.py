@@ -1,0 +1,79 @@
+"""Which partition a record goes to: as Kafka's own producer decides it, with a key and without one.
+
+With a key, its murmur2 hash decides (`client/partitioning`). Records without a key stay on one partition of
+their topic until `batch.size` bytes went there, and the next one is drawn (KIP-794): batches get full, and
+all partitions get the same share. The draw goes by queues: a partition whose queue is shorter is drawn more
+often, so that a slow broker is not given more than it can store.
+
+    queues 0, 3, 1 (longest 3)    weights 4, 1, 3
+
+Invariant: a partition without a leader is drawn only if none has one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from odradek.base.chance import Chance
+
+_SWITCH_ANYWAY: Final = 2
+"""After this many times `batch.size` the partition changes also in the middle of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A partition that records without a key may go to."""
+
+    partition: int
+    queue_length: int = 0
+    """Its batches that are not sent yet."""
+
+
+@dataclass(slots=True)
+class _Sticky:
+    """Where the records of one topic go at present."""
+
+    partition: int
+    """A partition that the topic has."""
+    bytes_so_far: int = 0
+    """Appended to it since it was drawn."""
+
+
+class StickyPartitioner:
+    """See the module; one for all topics of a producer."""
+
+    def __init__(self, chance: Chance, *, batch_size: int, is_adaptive: bool = True) -> None:
+        self._chance = chance
+        self._batch_size = max(1, batch_size)
+        self._is_adaptive = is_adaptive
+        # By topic; a topic is missing until its first record and whenever the next partition must be drawn.
+        self._sticky: dict[str, _Sticky] = {}
+
+    def current(self, topic: str) -> int | None:
+        """Where the next record of a topic goes; None: `draw` decides."""
+        sticky = self._sticky.get(topic)
+        return None if sticky is None else sticky.partition
+
+    def draw(self, topic: str, candidates: Sequence[Candidate]) -> int:
+        """Choose the next partition among `candidates`, of which there must be one."""
+        longest = max(one.queue_length for one in candidates)
+        weights = [longest + 1 - one.queue_length if self._is_adaptive else 1 for one in candidates]
+        left = self._chance.below(sum(weights))
+        for one, weight in zip(candidates, weights, strict=True):
+            if left < weight:
+                self._sticky[topic] = _Sticky(one.partition)
+                return one.partition
+            left -= weight
+        raise AssertionError("a number below the sum lies within one weight")
+
+    def appended(self, topic: str, record_bytes: int, *, is_batch_full: bool) -> None:
+        """A record without a key was appended to the current partition; `is_batch_full` ended its batch."""
+        sticky = self._sticky[topic]
+        sticky.bytes_so_far += record_bytes
+        limit = self._batch_size if is_batch_full else self._batch_size * _SWITCH_ANYWAY
+        if sticky.bytes_so_far >= limit:
+            del self._sticky[topic]
+
+    def forget(self, topic: str) -> None:
+        """Draw again: the topic's partitions have changed."""
+        self._sticky.pop(topic, None)

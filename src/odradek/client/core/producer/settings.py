@@ -1,0 +1,104 @@
+"""The settings that the producer's cores read, and which of them go together.
+
+Names, meanings and defaults are those of the table in `client/settings`, which also checks each for itself.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from odradek.base.errors import SettingError
+from odradek.client import settings as table
+from odradek.records.compression import Codec
+
+IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
+"""How many batches a broker remembers of each producer, so that it recognizes one that comes again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSettings:
+    """Raises SettingError for values that do not go together."""
+
+    acks: int = table.ACKS.default
+    """How many replicas must have a batch before it is acknowledged: 0, 1, or -1 for all in sync."""
+    enable_idempotence: bool | None = None
+    """Whether each record is stored exactly once, in order. None: yes if the other settings allow it."""
+    linger_ms: int = table.LINGER_MS.default
+    """How long a batch waits for more records."""
+    batch_size: int = table.BATCH_SIZE.default
+    """The bytes of uncompressed records after which a batch is sent."""
+    buffer_memory: int = table.BUFFER_MEMORY.default
+    """The bytes of batches that are not acknowledged yet."""
+    max_request_size: int = table.MAX_REQUEST_SIZE.default
+    """The bytes of one record, and of the batches in one request."""
+    max_block_ms: int = table.MAX_BLOCK_MS.default
+    """How long a send waits for memory and for its topic."""
+    delivery_timeout_ms: int = table.DELIVERY_TIMEOUT_MS.default
+    """How long after its first record was appended a batch may be unacknowledged."""
+    request_timeout_ms: int = table.REQUEST_TIMEOUT_MS.default
+    compression_type: str = table.COMPRESSION_TYPE.default
+    max_in_flight: int = table.MAX_IN_FLIGHT.default
+    """Requests to one broker without an answer: `max.in.flight.requests.per.connection`."""
+    retries: int = table.RETRIES.default
+    retry_backoff_ms: int = table.RETRY_BACKOFF_MS.default
+    retry_backoff_max_ms: int = table.RETRY_BACKOFF_MAX_MS.default
+    partitioner_ignore_keys: bool = table.PARTITIONER_IGNORE_KEYS.default
+    """Whether records with a key are distributed as those without one."""
+    is_partitioner_adaptive: bool = table.PARTITIONER_ADAPTIVE.default
+    """Whether partitions with longer queues get fewer of the records without a key."""
+
+    def __post_init__(self) -> None:
+        shortest_ms = self.linger_ms + self.request_timeout_ms
+        if self.delivery_timeout_ms < shortest_ms:
+            raise SettingError(
+                f"delivery.timeout.ms is {self.delivery_timeout_ms}: it must be at least linger.ms + "
+                f"request.timeout.ms, which is {shortest_ms}"
+            )
+        if self.enable_idempotence and self._conflict:
+            raise SettingError(f"enable.idempotence needs {self._conflict}")
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Whether batches carry a producer id and sequence numbers."""
+        return not self._conflict if self.enable_idempotence is None else self.enable_idempotence
+
+    @property
+    def codec(self) -> int:
+        """The id of the codec."""
+        return Codec[self.compression_type.upper()]
+
+    @property
+    def _conflict(self) -> str:
+        """What idempotence needs and these settings do not give; "" if nothing."""
+        if self.acks != -1:
+            return f"acks=all, not {self.acks}"
+        if self.max_in_flight > IDEMPOTENT_IN_FLIGHT_MAX:
+            return (
+                f"max.in.flight.requests.per.connection of at most {IDEMPOTENT_IN_FLIGHT_MAX}, "
+                f"not {self.max_in_flight}"
+            )
+        return "" if self.retries else "retries above 0"
+
+
+def producer_settings(settings: table.Settings) -> ProducerSettings:
+    """What a producer's core needs of the settings that were given."""
+    if settings.is_given(table.PARTITIONER_AVAILABILITY_TIMEOUT_MS):
+        raise SettingError(f"{table.PARTITIONER_AVAILABILITY_TIMEOUT_MS.name} has no effect here")
+    idempotence = table.ENABLE_IDEMPOTENCE
+    return ProducerSettings(
+        acks=settings[table.ACKS],
+        enable_idempotence=settings[idempotence] if settings.is_given(idempotence) else None,
+        linger_ms=settings[table.LINGER_MS],
+        batch_size=settings[table.BATCH_SIZE],
+        buffer_memory=settings[table.BUFFER_MEMORY],
+        max_request_size=settings[table.MAX_REQUEST_SIZE],
+        max_block_ms=settings[table.MAX_BLOCK_MS],
+        delivery_timeout_ms=settings[table.DELIVERY_TIMEOUT_MS],
+        request_timeout_ms=settings[table.REQUEST_TIMEOUT_MS],
+        compression_type=settings[table.COMPRESSION_TYPE],
+        max_in_flight=settings[table.MAX_IN_FLIGHT],
+        retries=settings[table.RETRIES],
+        retry_backoff_ms=settings[table.RETRY_BACKOFF_MS],
+        retry_backoff_max_ms=settings[table.RETRY_BACKOFF_MAX_MS],
+        partitioner_ignore_keys=settings[table.PARTITIONER_IGNORE_KEYS],
+        is_partitioner_adaptive=settings[table.PARTITIONER_ADAPTIVE],
+    )

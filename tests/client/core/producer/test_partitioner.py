@@ -1,0 +1,58 @@
+"""Records without a key: one partition at a time, and in the long run all of them alike."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odradek.base.chance import SeededChance
+from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
+
+THREE = [Candidate(number) for number in range(3)]
+
+
+def test_a_partition_is_kept_until_its_share_of_bytes() -> None:
+    partitioner = StickyPartitioner(SeededChance(1), batch_size=100)
+    drawn = partitioner.draw("t", THREE)
+    partitioner.appended("t", 60, is_batch_full=False)
+    partitioner.appended("t", 60, is_batch_full=False)
+    assert partitioner.current("t") == drawn, "in the middle of a batch"
+    partitioner.appended("t", 10, is_batch_full=True)
+    assert partitioner.current("t") is None
+
+
+def test_a_batch_that_never_gets_full_changes_at_twice_its_size() -> None:
+    partitioner = StickyPartitioner(SeededChance(1), batch_size=100)
+    partitioner.draw("t", THREE)
+    partitioner.appended("t", 200, is_batch_full=False)
+    assert partitioner.current("t") is None
+
+
+def test_topics_have_partitions_of_their_own() -> None:
+    partitioner = StickyPartitioner(SeededChance(1), batch_size=100)
+    partitioner.draw("t", THREE)
+    assert partitioner.current("u") is None
+    partitioner.draw("u", THREE)
+    partitioner.appended("u", 100, is_batch_full=True)
+    assert partitioner.current("t") is not None
+
+
+@pytest.mark.slow
+def test_longer_queues_are_drawn_less_often() -> None:
+    partitioner = StickyPartitioner(SeededChance(1), batch_size=1)
+    queues = [Candidate(0, 0), Candidate(1, 3), Candidate(2, 1)]
+    drawn = Counter(partitioner.draw("t", queues) for _ in range(8_000))
+    for partition, weight in ((0, 4), (1, 1), (2, 3)):
+        assert abs(drawn[partition] - 1_000 * weight) < 200
+    fixed = StickyPartitioner(SeededChance(1), batch_size=1, is_adaptive=False)
+    drawn = Counter(fixed.draw("t", queues) for _ in range(9_000))
+    assert all(abs(count - 3_000) < 250 for count in drawn.values())
+
+
+@pytest.mark.slow
+@given(st.integers(0, 1000), st.lists(st.integers(0, 50), min_size=1, max_size=20))
+def test_what_is_drawn_is_a_candidate(seed: int, lengths: list[int]) -> None:
+    partitioner = StickyPartitioner(SeededChance(seed), batch_size=10)
+    candidates = [Candidate(2 * number, length) for number, length in enumerate(lengths)]
+    assert partitioner.draw("t", candidates) in {one.partition for one in candidates}
