@@ -120,13 +120,17 @@ class Producer:
                 raise _closed()
 
     async def flush(self) -> None:
-        """Send what was added so far, and return when each record of it is acknowledged or has failed."""
+        """Send what was added so far, and return when each record of it is acknowledged or has failed.
+
+        With acks=0: when the brokers have read it, or their connections have failed.
+        """
         driver, core, deliveries = self._running()
         batches = deliveries.batches
         core.flush()
         self._kick(driver)
         while not batches.isdisjoint(deliveries.batches):
             await driver.changed()
+        await asyncio.gather(*(driver.ask(send) for send in core.take_unanswered()))
 
     async def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises ApiError as `send` does."""

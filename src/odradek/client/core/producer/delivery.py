@@ -32,6 +32,7 @@ from odradek.client.refusal import known_code
 from odradek.client.settings import INT32_MAX
 from odradek.records.framing import RecordHeaders
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -62,6 +63,8 @@ class ProducerCore:
         self._in_flight: dict[BrokerId, int] = defaultdict(int)
         # The InitProducerId under way; None while there is none.
         self._asking: Send | None = None
+        # The brokers that were sent batches with acks=0 since `take_unanswered`.
+        self._unanswered: set[BrokerId] = set()
         # When a producer id may be asked for, and how many times in a row none was given.
         self._ask_from_ms = 0
         self._ask_failures = 0
@@ -145,6 +148,12 @@ class ProducerCore:
         done, self._done = self._done, []
         return done
 
+    def take_unanswered(self) -> list[Send]:
+        """A request to each broker that got batches with acks=0: its answer says that they were read."""
+        nodes, self._unanswered = sorted(self._unanswered), set()
+        timeout_ms = self._settings.request_timeout_ms
+        return [Send(ToNode(node), MetadataRequest(topics=[]), timeout_ms=timeout_ms) for node in nodes]
+
     def fail_all(self, error: ApiError) -> None:
         """Give up all batches: the producer is closed, or can write no more."""
         for batch in self._batches.remove_all():
@@ -197,6 +206,8 @@ class ProducerCore:
             taken = {batch.partition for batch in batches}
             left = [partition for partition in left if partition not in taken]
             sends.append(self._produce(node, batches))
+            if self._settings.acks == 0:
+                self._unanswered.add(node)
             self._in_flight[node] += 1
         return sends
 
