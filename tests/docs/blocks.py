@@ -27,6 +27,8 @@ class Runner(Enum):
     """The code that records a history in the simulator."""
     SIMULATION = "tests/testing/test_simulation_page.py"
     """The tests of the page: one that passes, one that fails, the part that mends it, and its replay."""
+    CLIENTS = "tests/client/test_clients_page.py"
+    """Each program of the page; the block of text below it is what it prints."""
     SPARK = "tests/spark/test_spark_page.py"
     """All blocks of a page in one Spark session; a block of text is what the block above it prints."""
 
@@ -35,6 +37,8 @@ RUN_BY: Final[dict[tuple[str, str], Runner]] = {
     ("README.md", "python"): Runner.PYTEST,
     ("README.md", "console"): Runner.TERMINAL,
     ("docs/cli.md", "console"): Runner.COMMANDS,
+    ("docs/clients.md", "python"): Runner.CLIENTS,
+    ("docs/clients.md", "text"): Runner.CLIENTS,
     ("docs/metrics.md", "console"): Runner.TERMINAL,
     ("docs/operations.md", "console"): Runner.TERMINAL,
     ("docs/replication.md", "python"): Runner.HISTORY,

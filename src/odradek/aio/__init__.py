@@ -1,7 +1,41 @@
 """The asyncio clients of Odradek: their public names, each loaded when it is first used."""
 
+from typing import TYPE_CHECKING
+
 from odradek.base.lazy_names import lazy_names
 
-__all__: list[str] = []
+if TYPE_CHECKING:
+    from odradek.base.ids import TopicPartition
+    from odradek.client.aio.consumer import Consumer, ConsumerInterceptor
+    from odradek.client.aio.offset_queries import OffsetAndTimestamp
+    from odradek.client.aio.rebalance_listener import RebalanceListener
+    from odradek.client.core.consumer.commits import OffsetAndMetadata
+    from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+    from odradek.client.core.waiting import Cause, Why
 
-__getattr__ = lazy_names(__name__, {})
+__all__ = [
+    "Cause",
+    "Consumer",
+    "ConsumerInterceptor",
+    "ConsumerRecord",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "RebalanceListener",
+    "TopicPartition",
+    "Why",
+]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Cause": "odradek.client.core.waiting",
+        "Consumer": "odradek.client.aio.consumer",
+        "ConsumerInterceptor": "odradek.client.aio.consumer",
+        "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
+        "OffsetAndMetadata": "odradek.client.core.consumer.commits",
+        "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
+        "RebalanceListener": "odradek.client.aio.rebalance_listener",
+        "TopicPartition": "odradek.base.ids",
+        "Why": "odradek.client.core.waiting",
+    },
+)

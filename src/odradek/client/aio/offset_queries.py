@@ -1,0 +1,181 @@
+"""Questions of an application about offsets, asked again until they are answered or the time is over."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.client.aio.driver import Driver
+from odradek.client.core.consumer.commits import (
+    OffsetAndMetadata,
+    commit_request,
+    may_try_again,
+    refusal,
+    refusals,
+)
+from odradek.client.core.consumer.positions import (
+    LIST_OFFSETS_VERSION_MAX,
+    OFFSET_FETCH_VERSION_MAX,
+    Identity,
+    fetched_offsets,
+    list_offsets,
+    offset_fetch,
+)
+from odradek.client.core.requests import Send, ToCoordinator, ToNode
+from odradek.client.refusal import known_code
+from odradek.wire.messages.list_offsets import ListOffsetsResponse
+from odradek.wire.messages.offset_commit import OffsetCommitResponse
+from odradek.wire.messages.offset_fetch import OffsetFetchResponse
+
+_PAUSE_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAndTimestamp:
+    """A record's offset and its timestamp in milliseconds."""
+
+    offset: Offset
+    timestamp: int
+
+
+class OffsetQueries:
+    """See the module; each method raises ApiError when it is refused or the time is over."""
+
+    def __init__(
+        self, driver: Driver, identity: Identity, *, is_committed_only: bool, request_timeout_ms: int
+    ) -> None:
+        self._driver = driver
+        self._identity = identity
+        self._is_committed_only = is_committed_only
+        self._timeout_ms = request_timeout_ms
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float) -> None:
+        """Commit these offsets."""
+        end_ms = self._driver.now_ms + int(timeout_s * 1000)
+        left = dict(offsets)
+        while left:
+            send = commit_request(self._identity, left, self._left_ms(end_ms))
+            outcome = await self._driver.ask(send)
+            if outcome.error is not None:
+                await self._pause(outcome.error, end_ms)
+                continue
+            refused = refusals(outcome.answer(OffsetCommitResponse))
+            left = {one: at for one, at in left.items() if one in refused}
+            final = {one: code for one, code in refused.items() if not may_try_again(code)}
+            if final:
+                raise refusal(self._identity.group, final)
+            if refused:
+                self._driver.routing.refused(send, next(iter(refused.values())))
+                await self._pause(refusal(self._identity.group, refused), end_ms, is_retriable=True)
+
+    async def committed(
+        self, partitions: Iterable[TopicPartition], timeout_s: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """The group's committed offsets; None where there is none."""
+        asked = sorted(partitions)
+        end_ms = self._driver.now_ms + int(timeout_s * 1000)
+        while True:
+            send = Send(
+                ToCoordinator(self._identity.group),
+                offset_fetch(self._identity, asked),
+                timeout_ms=self._left_ms(end_ms),
+                highest=OFFSET_FETCH_VERSION_MAX,
+            )
+            outcome = await self._driver.ask(send)
+            if outcome.error is not None:
+                await self._pause(outcome.error, end_ms)
+                continue
+            code, found = fetched_offsets(outcome.answer(OffsetFetchResponse))
+            codes = {code, *(known_code(one.error_code) for one in found.values())} - {ErrorCode.NONE}
+            if codes:
+                code = codes.pop()
+                self._driver.routing.refused(send, code)
+                said = f"group {self._identity.group}: {code.name.lower().replace('_', ' ')}"
+                await self._pause(ApiError(code, said), end_ms, is_retriable=may_try_again(code))
+                continue
+            return {
+                one: OffsetAndMetadata(
+                    entry.committed_offset, entry.metadata or "", entry.committed_leader_epoch
+                )
+                if (entry := found.get(one)) is not None and entry.committed_offset >= 0
+                else None
+                for one in asked
+            }
+
+    async def find(
+        self, timestamps: Mapping[TopicPartition, int], timeout_s: float
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The offset for each timestamp (LATEST and EARLIEST among them); None where no record is as late."""
+        end_ms = self._driver.now_ms + int(timeout_s * 1000)
+        view = self._driver.view
+        view.want({one.topic for one in timestamps})
+        found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
+        while len(found) < len(timestamps):
+            by_node: dict[BrokerId, list[tuple[TopicPartition, int, LeaderEpoch]]] = {}
+            problem = ApiError(ErrorCode.LEADER_NOT_AVAILABLE, "a partition has no leader")
+            for one, timestamp in timestamps.items():
+                leader = view.leader(one)
+                if one not in found and leader is not None and leader.node in view.nodes:
+                    by_node.setdefault(leader.node, []).append((one, timestamp, leader.epoch))
+            sends = [self._list_of(node, asked, end_ms) for node, asked in by_node.items()]
+            for outcome in await asyncio.gather(*map(self._driver.ask, sends)):
+                if outcome.error is not None:
+                    problem = outcome.error
+                else:
+                    problem = self._take_list(outcome.answer(ListOffsetsResponse), found) or problem
+            if len(found) < len(timestamps):
+                view.refresh_soon(self._driver.now_ms)
+                self._driver.pump()
+                await self._pause(problem, end_ms, is_retriable=_is_stale(problem.code))
+        return found
+
+    def _list_of(
+        self, node: BrokerId, asked: list[tuple[TopicPartition, int, LeaderEpoch]], end_ms: int
+    ) -> Send:
+        left_ms = self._left_ms(end_ms)
+        request = list_offsets(asked, is_committed_only=self._is_committed_only, timeout_ms=left_ms)
+        return Send(ToNode(node), request, timeout_ms=left_ms, highest=LIST_OFFSETS_VERSION_MAX)
+
+    @staticmethod
+    def _take_list(
+        answer: ListOffsetsResponse, found: dict[TopicPartition, OffsetAndTimestamp | None]
+    ) -> ApiError | None:
+        problem = None
+        for topic in answer.topics:
+            for one in topic.partitions:
+                partition = TopicPartition(topic.name, one.partition_index)
+                code = known_code(one.error_code)
+                if code is ErrorCode.NONE:
+                    has_one = one.offset >= 0
+                    found[partition] = OffsetAndTimestamp(one.offset, one.timestamp) if has_one else None
+                else:
+                    problem = ApiError(
+                        code, f"no offsets of {partition}: {code.name.lower().replace('_', ' ')}"
+                    )
+        return problem
+
+    async def until(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
+        """Wait for a condition that an event makes true. Raises ApiError when the time is over."""
+        end_ms = self._driver.now_ms + int(timeout_s * 1000)
+        while not condition():
+            left_ms = end_ms - self._driver.now_ms
+            if left_ms <= 0:
+                raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"{what} within {timeout_s:g} s")
+            await self._driver.changed(left_ms)
+
+    def _left_ms(self, end_ms: int) -> int:
+        return max(1, min(self._timeout_ms, end_ms - self._driver.now_ms))
+
+    async def _pause(self, error: ApiError, end_ms: int, *, is_retriable: bool | None = None) -> None:
+        """Wait a little before the next attempt. Raises `error` if there is to be none."""
+        again = error.code.is_retriable if is_retriable is None else is_retriable
+        if not again or self._driver.is_closed or self._driver.now_ms >= end_ms:
+            raise error
+        await asyncio.sleep(_PAUSE_S)
+
+
+def _is_stale(code: ErrorCode) -> bool:
+    return code.is_retriable or code in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)

@@ -1,0 +1,7 @@
+"""The consumer without I/O.
+
+- `consumer_core`: the whole, which a driver runs.
+- `subscription`: what was subscribed to or assigned, and a `partition_state` for each partition.
+- `fetcher`: one fetch to each node (`fetch_session`), and the queue of what came (`completed_fetch`).
+- `positions`: where reading begins: committed offsets, resets, validation after a change of leader.
+"""

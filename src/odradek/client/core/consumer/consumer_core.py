@@ -1,0 +1,320 @@
+"""The consumer as a whole, without I/O.
+
+A driver asks it what to send, a shell takes records and changes from it.
+
+    change()            a step of a rebalance that the application must hear of, one after another
+    carried_out(step)   it has; the group hears of it
+    take(count)         records (C4, C5)
+    polled(now)         the application polls; without that for `max.poll.interval.ms` the member leaves
+
+Invariant: partitions that a step takes away are neither fetched nor returned from the moment `change` names
+them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from odradek.base.chance import Chance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError
+from odradek.base.ids import TopicPartition
+from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord, Convert
+from odradek.client.core.consumer.fetcher import Fetcher, FetchOptions
+from odradek.client.core.consumer.partition_state import Phase
+from odradek.client.core.consumer.positions import Positions
+from odradek.client.core.consumer.subscription import Subscription
+from odradek.client.core.membership.classic_member import ClassicMember
+from odradek.client.core.membership.consumer_member import ConsumerMember
+from odradek.client.core.membership.member import Member, MemberOptions
+from odradek.client.core.requests import Core, Outcome, Send, earliest
+from odradek.client.core.routing import Routing
+from odradek.client.core.waiting import Cause, Why
+
+CLASSIC, CONSUMER = "classic", "consumer"
+
+
+class Change(Enum):
+    """What happens to partitions."""
+
+    REVOKED = auto()
+    """They are to be given back; what was read can be committed."""
+    LOST = auto()
+    """Others may have them already."""
+    ASSIGNED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a rebalance."""
+
+    change: Change
+    partitions: frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerOptions:
+    """The settings of a consumer."""
+
+    fetch: FetchOptions
+    member: MemberOptions | None
+    """None without a group."""
+    protocol: str | None = None
+    """None: KIP-848 where the broker and the group know it, else the classic protocol."""
+    reset_to: int | None = None
+    request_timeout_ms: int = 30_000
+    excludes_internal: bool = True
+
+
+class _Names:
+    """The member that now stands for the consumer, or the group alone; see `Identity`."""
+
+    def __init__(self, core: "ConsumerCore") -> None:
+        self._core = core
+        self.group = core.group
+
+    @property
+    def member(self) -> str:
+        one = self._core.member
+        return one.member if one is not None and one.is_joined else ""
+
+    @property
+    def epoch(self) -> int:
+        one = self._core.member
+        return one.epoch if one is not None and one.is_joined else -1
+
+    @property
+    def instance(self) -> str | None:
+        one = self._core.member
+        return one.instance if one is not None and one.is_joined else None
+
+    @property
+    def checks_epoch(self) -> bool:
+        one = self._core.member
+        return one is not None and one.is_joined and one.checks_epoch
+
+
+class ConsumerCore:
+    """See the module."""
+
+    def __init__(self, view: ClusterView, routing: Routing, chance: Chance, options: ConsumerOptions) -> None:
+        self._view = view
+        self._routing = routing
+        self._chance = chance
+        self._options = options
+        self.group = "" if options.member is None else options.member.group
+        self.member: Member | None = None
+        """None before the first subscription."""
+        self.subscription = Subscription(view, excludes_internal=options.excludes_internal)
+        self.identity = _Names(self)
+        self.fetcher = Fetcher(view, self.subscription, options.fetch)
+        self.positions = Positions(
+            view,
+            routing,
+            self.subscription,
+            self.identity,
+            reset_to=options.reset_to,
+            is_committed_only=options.fetch.is_committed_only,
+            request_timeout_ms=options.request_timeout_ms,
+        )
+        # Whose each request under way is.
+        self._owners: dict[Send, Core] = {}
+        # The step that the application has been given; None between steps.
+        self._step: Step | None = None
+        # When the application polled last; None while it need not poll.
+        self._polled_ms: int | None = None
+        self.has_overslept = False
+        """Whether the member left because the application did not poll in time; the shell resets it."""
+
+    # --- the application's calls
+
+    def follow_subscription(self) -> None:
+        """The subscription has changed: the group must know."""
+        assert self._options.member is not None
+        if self.member is None or (self.member.has_left and self.member.error is None):
+            self.member = self._new_member()
+        self.member.subscribe(self.subscription.topics)
+
+    def polled(self, now_ms: int) -> None:
+        """The application polls."""
+        self._polled_ms = now_ms
+        member = self.member
+        if member is None or not member.has_left or not self.subscription.is_by_group:
+            return
+        if member.error is None and member.target() is None:
+            self.follow_subscription()
+
+    def unsubscribe(self) -> None:
+        """Read nothing; the member leaves."""
+        self.subscription.clear()
+        if self.member is not None:
+            self.member.leave()
+
+    def take(self, count: int, convert: Convert | None = None) -> list[ConsumerRecord]:
+        """See `Fetcher.take`."""
+        return self.fetcher.take(count, convert)
+
+    def take_error(self) -> OdradekError | None:
+        """What the application must be told; once."""
+        if self.member is not None and self.member.error is not None:
+            if self.member.target() is not None:
+                return None  # first it hears that its partitions are lost
+            error, self.member.error = self.member.error, None
+            return error
+        for topic, code in self._view.errors.items():
+            if code in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION):
+                words = code.name.lower().replace("_", " ")
+                return ApiError(code, f"topic {topic}: {words}")
+        return self.subscription.take_error()
+
+    # --- rebalances
+
+    def change(self) -> Step | None:
+        """The next step that the application must hear of; the same one until it is carried out."""
+        member = self.member
+        if member is None or not self.subscription.is_by_group:
+            return None
+        if self._step is not None:
+            return self._step
+        target = member.target()
+        if target is None:
+            return None
+        owned = frozenset(self.subscription.states)
+        gone, new = owned - target.partitions, target.partitions - owned
+        if target.is_lost:
+            self._step = Step(Change.LOST, owned)
+        elif gone:
+            self._step = Step(Change.REVOKED, gone)
+        else:
+            self._step = Step(Change.ASSIGNED, new)
+        for one in gone:
+            self.subscription.states[one].is_leaving = True
+        if self._step.change is Change.ASSIGNED:
+            self.subscription.set(owned | new)
+        return self._step
+
+    def carried_out(self, step: Step) -> None:
+        """The application has heard of the step."""
+        self._step = None
+        member = self.member
+        if member is None or not self.subscription.is_by_group:
+            return
+        if step.change is not Change.ASSIGNED:
+            self.subscription.set(self.subscription.states.keys() - step.partitions)
+        owned = frozenset(self.subscription.states)
+        target = member.target()
+        has_more = target is not None and bool(target.partitions - owned)
+        if step.change is Change.ASSIGNED or not has_more:
+            member.has_now(owned)
+
+    # --- the core's side
+
+    def due(self, now_ms: int) -> Sequence[Send]:
+        """See `Core`."""
+        self._check_poll(now_ms)
+        if self.subscription.match() and self.member is not None:
+            self.member.subscribe(self.subscription.topics)
+        self._fall_back()
+        sends: list[Send] = []
+        for part in self._parts():
+            for send in part.due(now_ms):
+                self._owners[send] = part
+                sends.append(send)
+        return sends
+
+    def outcome(self, outcome: Outcome, now_ms: int) -> None:
+        """See `Core`."""
+        self._owners.pop(outcome.send).outcome(outcome, now_ms)
+
+    def next_deadline_ms(self) -> int | None:
+        """See `Core`."""
+        oversleeps_ms = None
+        member = self.member
+        if member is not None and not member.has_left and self._polled_ms is not None:
+            assert self._options.member is not None
+            oversleeps_ms = self._polled_ms + self._options.member.max_poll_interval_ms
+        return earliest(oversleeps_ms, *(part.next_deadline_ms() for part in self._parts()))
+
+    def _parts(self) -> list[Core]:
+        parts: list[Core] = [self.positions, self.fetcher]
+        return parts if self.member is None else [self.member, *parts]
+
+    # --- why
+
+    def why(self, now_ms: int) -> list[Why]:
+        """What keeps the application from getting records, the most important first."""
+        causes = self._routing.why(now_ms)
+        causes += [
+            Why(
+                Cause.UNKNOWN_TOPIC, f"topic {topic}: {code.name.lower().replace('_', ' ')}", {"topic": topic}
+            )
+            for topic, code in self._view.errors.items()
+        ]
+        if self.subscription.is_none:
+            causes.append(Why(Cause.NO_SUBSCRIPTION, "nothing is subscribed to or assigned"))
+            return causes
+        if self.member is not None:
+            causes += self.member.why(now_ms)
+        if not self.subscription.states:
+            text = f"group {self.group} has given no partitions to this member"
+            causes.append(Why(Cause.NO_PARTITIONS, text, {"group": self.group}))
+        if self.fetcher.has_data:
+            causes.append(Why(Cause.RECORDS_READY, "records are here; poll returns them"))
+        for one in self.subscription.states:
+            causes.append(self._why_partition(one))
+        order = list(Cause)
+        return sorted(causes, key=lambda why: order.index(why.cause))
+
+    def _why_partition(self, one: TopicPartition) -> Why:
+        state = self.subscription.states[one]
+        data: dict[str, object] = {"partition": str(one), "position": state.offset}
+        leader = self._view.leader(one)
+        end = state.end(is_committed_only=self._options.fetch.is_committed_only)
+        if state.is_paused:
+            return Why(Cause.PAUSED, f"{one} is paused", data)
+        if leader is None or leader.node not in self._view.nodes:
+            return Why(Cause.NO_LEADER, f"{one} has no leader", data)
+        if state.phase is Phase.NEEDS_VALIDATION:
+            return Why(Cause.VALIDATION, f"{one}: the position is compared with the new leader's log", data)
+        if state.phase is not Phase.FETCHING:
+            return Why(Cause.NO_POSITION, f"{one}: where to begin is being looked up", data)
+        is_open = state.offset == state.last_stable_offset < state.high_watermark
+        if self._options.fetch.is_committed_only and is_open:
+            return Why(
+                Cause.OPEN_TRANSACTION, f"{one} is held up by an open transaction at {state.offset}", data
+            )
+        if state.offset == end:
+            return Why(Cause.AT_END, f"{one} is read to its end, offset {end}", data)
+        return Why(Cause.FETCHING, f"{one} is being fetched from offset {state.offset}", data)
+
+    # --- helpers
+
+    def _new_member(self) -> Member:
+        options = self._options.member
+        assert options is not None
+        kind = ClassicMember if self._options.protocol == CLASSIC else ConsumerMember
+        return kind(options, self._view, self._routing, self._chance)
+
+    def _fall_back(self) -> None:
+        """Go on in the classic protocol where the broker or the group knows no other."""
+        member = self.member
+        if self._options.protocol is not None or not isinstance(member, ConsumerMember):
+            return
+        error = member.error
+        if not isinstance(error, ApiError) or self.subscription.states:
+            return
+        if error.code in (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.INCONSISTENT_GROUP_PROTOCOL):
+            assert self._options.member is not None
+            self.member = ClassicMember(self._options.member, self._view, self._routing, self._chance)
+            self.member.subscribe(self.subscription.topics)
+
+    def _check_poll(self, now_ms: int) -> None:
+        member = self.member
+        if member is None or member.has_left or self._polled_ms is None:
+            return
+        assert self._options.member is not None
+        if now_ms >= self._polled_ms + self._options.member.max_poll_interval_ms:
+            self.has_overslept = True
+            self._polled_ms = None
+            member.leave()

@@ -1,0 +1,342 @@
+"""Fetches: one request to each node, and the queue of what came.
+
+due           C3  one request per node, for all fetchable partitions that it leads; a node with a request
+                  in flight is skipped
+              C6  a partition with data in the queue or next in line is not fetched
+outcome       C4  per partition one completed fetch at the queue's end; an answer that names other
+                  partitions than the request is ignored whole
+take          C4  parses one completed fetch at a time, the next in line, which keeps its unread rest
+              C5  it must still be assigned, and its next offset be the position; paused ones are kept
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_TOPIC_ID, BrokerId, TopicPartition
+from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.consumer.completed_fetch import CompletedFetch, ConsumerRecord, Convert
+from odradek.client.core.consumer.fetch_session import FetchSession, SessionRequest, Wanted
+from odradek.client.core.consumer.partition_state import PartitionState, Phase
+from odradek.client.core.consumer.subscription import Subscription
+from odradek.client.core.requests import Outcome, Send, ToNode
+from odradek.client.refusal import known_code
+from odradek.wire.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+)
+
+# The last version that names topics by name.
+_BY_NAME: Final = 12
+_HIGHEST: Final = 17
+_RETRY_MS: Final = 100
+
+_SESSION_LOST: Final = {
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+}
+# The metadata is wrong, or will be right soon: ask for it, and fetch again.
+_STALE: Final = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """The settings of fetches, under Kafka's names."""
+
+    min_bytes: int = 1
+    max_bytes: int = 50 << 20
+    max_wait_ms: int = 500
+    partition_max_bytes: int = 1 << 20
+    is_committed_only: bool = False
+    checks_crc: bool = True
+    rack: str = ""
+    request_timeout_ms: int = 30_000
+    metadata_max_age_ms: int = 300_000
+
+
+class Fetcher:
+    """See the module."""
+
+    def __init__(self, view: ClusterView, subscription: Subscription, options: FetchOptions) -> None:
+        self._view = view
+        self._subscription = subscription
+        self._options = options
+        self._sessions: dict[BrokerId, FetchSession] = {}
+        # The request under way to each node, with the offsets that it asked for.
+        self._in_flight: dict[BrokerId, tuple[Send, Mapping[TopicPartition, Wanted]]] = {}
+        # What came and was not returned yet, the oldest first, without the next in line.
+        self._queue: deque[CompletedFetch] = deque()
+        self._next: CompletedFetch | None = None
+
+    @property
+    def has_data(self) -> bool:
+        """Whether `take` may return something."""
+        return any(self._is_returnable(one.partition) for one in self._completed())
+
+    @property
+    def buffered(self) -> set[TopicPartition]:
+        """The partitions with data that was not returned yet."""
+        return {one.partition for one in self._completed()}
+
+    # --- requests
+
+    def due(self, now_ms: int) -> Sequence[Send]:
+        """See `Core`."""
+        sends = []
+        for node, wanted in self._wanted_by_node(now_ms).items():
+            session = self._sessions.setdefault(node, FetchSession())
+            send = Send(
+                ToNode(node),
+                self._request(session.next_request(wanted)),
+                tag=node,
+                timeout_ms=self._options.request_timeout_ms + self._options.max_wait_ms,
+                highest=_BY_NAME if any(one.topic_id == NO_TOPIC_ID for one in wanted.values()) else _HIGHEST,
+            )
+            self._in_flight[node] = send, wanted
+            sends.append(send)
+        return sends
+
+    def next_deadline_ms(self) -> int | None:
+        """See `Core`."""
+        return min(
+            (
+                state.retry_ms
+                for state in self._subscription.states.values()
+                if state.retry_ms and state.phase is Phase.FETCHING
+            ),
+            default=None,
+        )
+
+    def _wanted_by_node(self, now_ms: int) -> dict[BrokerId, dict[TopicPartition, Wanted]]:
+        buffered = self.buffered
+        found: dict[BrokerId, dict[TopicPartition, Wanted]] = {}
+        for partition, state in self._subscription.states.items():
+            if state.phase is not Phase.FETCHING or state.is_paused or state.is_leaving:
+                continue
+            if state.retry_ms > now_ms or partition in buffered or state.error is not None:
+                continue
+            state.retry_ms = 0
+            node = self._node_of(partition, state, now_ms)
+            if node == NO_BROKER or node in self._in_flight:
+                continue
+            topic_id = self._view.topic_id(partition.topic)
+            wanted = Wanted(topic_id, state.offset, state.leader_epoch, NO_EPOCH)
+            found.setdefault(node, {})[partition] = wanted
+        return found
+
+    def _node_of(self, partition: TopicPartition, state: PartitionState, now_ms: int) -> BrokerId:
+        if state.replica != NO_BROKER:
+            if now_ms < state.replica_until_ms and state.replica in self._view.nodes:
+                return state.replica
+            state.replica = NO_BROKER
+        leader = self._view.leader(partition)
+        if leader is None or leader.node not in self._view.nodes:
+            self._view.refresh_soon(now_ms)
+            state.retry_ms = now_ms + _RETRY_MS
+            return NO_BROKER
+        return leader.node
+
+    def _request(self, asked: SessionRequest) -> FetchRequest:
+        options = self._options
+        topics: dict[str, FetchTopic] = {}
+        for (name, number), wanted in asked.changed.items():
+            topic = topics.get(name)
+            if topic is None:
+                topic = topics[name] = FetchTopic(topic=name, topic_id=wanted.topic_id)
+            topic.partitions.append(
+                FetchPartition(
+                    partition=number,
+                    current_leader_epoch=wanted.leader_epoch,
+                    fetch_offset=wanted.offset,
+                    last_fetched_epoch=wanted.last_epoch,
+                    partition_max_bytes=options.partition_max_bytes,
+                )
+            )
+        forgotten: dict[str, ForgottenTopic] = {}
+        for (name, number), topic_id in asked.forgotten.items():
+            gone = forgotten.setdefault(name, ForgottenTopic(topic=name, topic_id=topic_id))
+            gone.partitions.append(number)
+        return FetchRequest(
+            replica_id=-1,
+            max_wait_ms=options.max_wait_ms,
+            min_bytes=options.min_bytes,
+            max_bytes=options.max_bytes,
+            isolation_level=int(options.is_committed_only),
+            session_id=asked.session_id,
+            session_epoch=asked.epoch,
+            topics=list(topics.values()),
+            forgotten_topics_data=list(forgotten.values()),
+            rack_id=options.rack,
+        )
+
+    # --- answers
+
+    def outcome(self, outcome: Outcome, now_ms: int) -> None:
+        """See `Core`."""
+        node = outcome.send.tag
+        assert isinstance(node, int)
+        _, wanted = self._in_flight.pop(node)
+        session = self._sessions[node]
+        if outcome.error is not None:
+            session.failed()
+            self._retry(wanted, now_ms)
+            return
+        answer = outcome.answer(FetchResponse)
+        code = known_code(answer.error_code)
+        if code is not ErrorCode.NONE:
+            session.lost() if code in _SESSION_LOST else session.failed()
+            if code not in _SESSION_LOST or code is ErrorCode.INCONSISTENT_TOPIC_ID:
+                self._view.refresh_soon(now_ms)
+                self._retry(wanted, now_ms)
+            return
+        named = dict(self._named(answer))
+        if not session.is_answer_to(set(named)):
+            session.failed()
+            self._retry(wanted, now_ms)
+            return
+        session.answered(answer.session_id)
+        for partition, data in named.items():
+            self._take_in(partition, wanted[partition], data, now_ms)
+        self._subscription.turn(one for one, data in named.items() if data.records)
+
+    def _retry(self, wanted: Mapping[TopicPartition, Wanted], now_ms: int) -> None:
+        for partition in wanted:
+            state = self._subscription.states.get(partition)
+            if state is not None:
+                state.retry_ms = now_ms + _RETRY_MS
+
+    def _named(self, answer: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
+        for topic in answer.responses:
+            name = topic.topic or self._view.topic_name(topic.topic_id) or ""
+            for data in topic.partitions:
+                yield TopicPartition(name, data.partition_index), data
+
+    def _take_in(self, partition: TopicPartition, wanted: Wanted, data: PartitionData, now_ms: int) -> None:
+        state = self._subscription.states.get(partition)
+        if state is None or state.phase is not Phase.FETCHING or state.offset != wanted.offset:
+            return  # it was revoked, or the application has moved the position
+        code = known_code(data.error_code)
+        if code is ErrorCode.NONE:
+            state.high_watermark, state.log_start_offset = data.high_watermark, data.log_start_offset
+            state.last_stable_offset = data.last_stable_offset
+            if data.preferred_read_replica >= 0:
+                state.replica = data.preferred_read_replica
+                state.replica_until_ms = now_ms + self._options.metadata_max_age_ms
+            elif data.records:
+                self._queue.append(
+                    CompletedFetch(
+                        partition,
+                        wanted.offset,
+                        data,
+                        is_committed_only=self._options.is_committed_only,
+                        checks_crc=self._options.checks_crc,
+                    )
+                )
+            return
+        self._refused(partition, state, code, now_ms)
+        if data.current_leader is not None:
+            leader = data.current_leader
+            self._view.leader_is(partition, leader.leader_id, leader.leader_epoch)
+
+    def _refused(
+        self, partition: TopicPartition, state: PartitionState, code: ErrorCode, now_ms: int
+    ) -> None:
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE and state.replica != NO_BROKER:
+            state.replica = NO_BROKER  # a follower may lack what the leader has
+        elif code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            state.go(Phase.NEEDS_RESET)
+            state.reset_timestamp = None
+        elif code in _STALE:
+            state.replica = NO_BROKER
+            state.retry_ms = now_ms + _RETRY_MS
+            self._view.refresh_soon(now_ms)
+        elif code.is_retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
+            state.retry_ms = now_ms + _RETRY_MS
+        else:
+            words = code.name.lower().replace("_", " ")
+            state.error = ApiError(code, f"{partition} cannot be read: {words}")
+
+    # --- what is returned
+
+    def take(self, count: int, convert: Convert | None = None) -> list[ConsumerRecord]:
+        """Up to `count` records; the positions move behind them. Raises what a record cannot be read for."""
+        found: list[ConsumerRecord] = []
+        kept: list[CompletedFetch] = []
+        try:
+            while len(found) < count:
+                current = self._next if self._next is not None else self._pop()
+                self._next = None
+                if current is None:
+                    break
+                if not self._is_current(current):
+                    continue
+                if not self._is_returnable(current.partition):
+                    kept.append(current)
+                    continue
+                self._next = current
+                if not self._take_from(current, count - len(found), found, convert):
+                    break
+        finally:
+            self._queue.extendleft(reversed(kept))
+        return found
+
+    def _take_from(
+        self, current: CompletedFetch, count: int, found: list[ConsumerRecord], convert: Convert | None
+    ) -> bool:
+        """Take from the next in line; returns False where an error follows what was found."""
+        state = self._subscription.states[current.partition]
+        try:
+            taken = current.take(count, convert)
+        except OdradekError as error:
+            if found:
+                return False
+            said = f"{current.partition} cannot be read at offset {current.next_offset}: {error}"
+            raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"{said}; seek behind it to go on") from error
+        except Exception:
+            if found:
+                return False
+            raise
+        found += taken
+        state.offset = current.next_offset
+        if current.epoch != NO_EPOCH:
+            state.epoch = current.epoch
+        if current.is_exhausted:
+            self._next = None
+        return bool(taken) or self._next is None
+
+    def _is_current(self, completed: CompletedFetch) -> bool:
+        """Whether it is still assigned and continues at the position (C5)."""
+        state = self._subscription.states.get(completed.partition)
+        return state is not None and state.phase is Phase.FETCHING and state.offset == completed.next_offset
+
+    def _is_returnable(self, partition: TopicPartition) -> bool:
+        state = self._subscription.states.get(partition)
+        return state is not None and not state.is_paused and not state.is_leaving
+
+    def _pop(self) -> CompletedFetch | None:
+        return self._queue.popleft() if self._queue else None
+
+    def _completed(self) -> Iterator[CompletedFetch]:
+        if self._next is not None:
+            yield self._next
+        yield from self._queue

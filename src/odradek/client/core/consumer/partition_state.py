@@ -1,0 +1,84 @@
+"""One assigned partition: where reading is, and what must happen before it may be fetched.
+
+    NEEDS_COMMITTED ──► NEEDS_RESET ──► FETCHING ──► NEEDS_VALIDATION ──► FETCHING
+          (the group's offset)   (auto.offset.reset)        (the leader's epoch changed, KIP-320)
+
+Invariant: only a partition in FETCHING has a position that may be fetched and returned.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from odradek.base.errors import OdradekError
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset
+
+
+class Phase(Enum):
+    """What a partition waits for."""
+
+    NEEDS_COMMITTED = auto()
+    NEEDS_RESET = auto()
+    NEEDS_VALIDATION = auto()
+    FETCHING = auto()
+
+
+NEXT: Final = {
+    Phase.NEEDS_COMMITTED: {Phase.NEEDS_RESET, Phase.FETCHING},
+    Phase.NEEDS_RESET: {Phase.NEEDS_RESET, Phase.FETCHING},
+    Phase.NEEDS_VALIDATION: {Phase.NEEDS_RESET, Phase.FETCHING},
+    Phase.FETCHING: {Phase.NEEDS_RESET, Phase.NEEDS_VALIDATION, Phase.FETCHING},
+}
+"""Which phase may follow which; a seek of the application may follow in any."""
+
+
+@dataclass(slots=True)
+class PartitionState:
+    """See the module."""
+
+    phase: Phase = Phase.NEEDS_COMMITTED
+    offset: Offset = NO_OFFSET
+    """The next offset to return; NO_OFFSET before the first one is known."""
+    epoch: LeaderEpoch = NO_EPOCH
+    """The leader epoch of the record before `offset`; NO_EPOCH if it is not known."""
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    """The epoch of the leader for which the position was last valid; what fetches carry."""
+    reset_timestamp: int | None = None
+    """In NEEDS_RESET: the timestamp to look up, LATEST or EARLIEST among them; None: the setting decides."""
+    is_paused: bool = False
+    is_leaving: bool = False
+    """Whether it is being revoked: nothing of it is fetched or returned any more."""
+    retry_ms: int = 0
+    """Before this time nothing is asked about it: something has just failed."""
+    error: OdradekError | None = None
+    """What the application must be told; the next poll raises it."""
+    high_watermark: Offset = NO_OFFSET
+    last_stable_offset: Offset = NO_OFFSET
+    log_start_offset: Offset = NO_OFFSET
+    replica: BrokerId = NO_BROKER
+    """The replica to fetch from (KIP-392); NO_BROKER: the leader."""
+    replica_until_ms: int = 0
+    """Until when; meaningless without a replica."""
+
+    def go(self, phase: Phase) -> None:
+        """Enter a phase that may follow."""
+        assert phase in NEXT[self.phase], f"{phase} does not follow {self.phase}"
+        self.phase = phase
+
+    def seek(self, offset: Offset, epoch: LeaderEpoch = NO_EPOCH) -> None:
+        """The application's choice; it ends whatever was under way."""
+        self.phase = Phase.FETCHING
+        self.offset, self.epoch, self.leader_epoch = offset, epoch, NO_EPOCH
+        self.reset_timestamp = self.error = None
+        self.retry_ms = 0
+
+    def reset(self, timestamp: int | None) -> None:
+        """Look the position up: by this timestamp, or as the setting says."""
+        self.phase = Phase.NEEDS_RESET
+        self.reset_timestamp = timestamp
+        self.error = None
+        self.retry_ms = 0
+
+    def end(self, *, is_committed_only: bool) -> Offset:
+        """Where the readable records end, as the latest answer said; NO_OFFSET before the first."""
+        return self.last_stable_offset if is_committed_only else self.high_watermark

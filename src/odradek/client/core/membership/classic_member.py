@@ -1,0 +1,352 @@
+"""A member in the classic protocol: all join, one of them, the leader, assigns.
+
+    OUT ──subscribe──► JOINING ──► SHARING ──► SYNCING ──► STABLE ──REBALANCE_IN_PROGRESS──► REVOKING
+                          ▲        (leader: topics known)                                        │
+                          └──────────────────the application knows: nothing is left──────────────┘
+
+With `cooperative-sticky` alone (KIP-429) a member joins again with the partitions that it has, revokes only
+what it loses, and then joins once more; with other strategies it revokes everything first.
+"""
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Final
+
+from odradek.base.chance import Chance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, MalformedRequest, OdradekError
+from odradek.base.ids import TopicPartition
+from odradek.client.classic_assignors import ASSIGNORS
+from odradek.client.core.backoff import Backoff
+from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
+from odradek.client.core.membership.classic_share import assignment, shares, subscriber_of, subscription
+from odradek.client.core.membership.member import MemberOptions, Target
+from odradek.client.core.requests import Outcome, Send, ToCoordinator
+from odradek.client.core.routing import Routing
+from odradek.client.core.waiting import Cause, Why
+from odradek.client.refusal import known_code
+from odradek.wire.message import Message
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.wire.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+)
+from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_PROTOCOL_TYPE: Final = "consumer"
+_NO_GENERATION: Final = -1
+_COOPERATIVE: Final = ("cooperative-sticky",)
+# How much longer than the rebalance timeout the answer to a join may take.
+_ANSWER_MS: Final = 5_000
+_GONE: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
+
+
+class Place(Enum):
+    """Where the member is."""
+
+    OUT = auto()
+    JOINING = auto()
+    SHARING = auto()
+    SYNCING = auto()
+    STABLE = auto()
+    REVOKING = auto()
+    LEAVING = auto()
+
+
+_ALWAYS: Final = {Place.JOINING, Place.LEAVING, Place.OUT}
+NEXT: Final = {
+    Place.OUT: {Place.JOINING},
+    Place.JOINING: _ALWAYS | {Place.SHARING},
+    Place.SHARING: _ALWAYS | {Place.SYNCING},
+    Place.SYNCING: _ALWAYS | {Place.STABLE},
+    Place.STABLE: _ALWAYS | {Place.REVOKING},
+    Place.REVOKING: _ALWAYS,
+    Place.LEAVING: {Place.OUT},
+}
+
+
+class ClassicMember:
+    """See the module and `Member`."""
+
+    def __init__(self, options: MemberOptions, view: ClusterView, routing: Routing, chance: Chance) -> None:
+        self._options = options
+        self._view = view
+        self._routing = routing
+        self._backoff = Backoff(BACKOFF_MS, BACKOFF_MAX_MS, chance)
+        self._is_cooperative = options.strategies == _COOPERATIVE
+        self._place = Place.OUT
+        self._since_ms = 0
+        self._topics: frozenset[str] = frozenset()
+        self._owned: frozenset[TopicPartition] = frozenset()
+        # What the leader gave it, until the consumer has it; None if nothing changed.
+        self._assigned: frozenset[TopicPartition] | None = None
+        self._is_lost = False
+        # Of the generation: the strategy, and for the leader the members; what it has assigned.
+        self._strategy = ""
+        self._members: list[JoinGroupResponseMember] = []
+        self._counts: dict[str, int] = {}
+        self._under_way: Send | None = None
+        self._next_ms = 0
+        self._failures = 0
+        self.group = options.group
+        self.member = ""
+        self.epoch = _NO_GENERATION
+        self.instance = options.instance
+        self.checks_epoch = False
+        self.error: OdradekError | None = None
+
+    @property
+    def is_joined(self) -> bool:
+        """See `Member`."""
+        return self.epoch != _NO_GENERATION
+
+    @property
+    def has_left(self) -> bool:
+        """See `Member`."""
+        return self._place is Place.OUT
+
+    def subscribe(self, topics: frozenset[str]) -> None:
+        """See `Member`."""
+        is_new = topics != self._topics
+        self._topics = topics
+        if self._place is Place.OUT:
+            self._go(Place.JOINING)
+            self._next_ms = 0
+        elif is_new and self._place is Place.STABLE:
+            self._rejoin()
+
+    def target(self) -> Target | None:
+        """See `Member`."""
+        if self._is_lost:
+            return Target(frozenset(), is_lost=True)
+        if self._place is Place.REVOKING:
+            return Target(frozenset())
+        return None if self._assigned is None else Target(self._assigned)
+
+    def has_now(self, partitions: frozenset[TopicPartition]) -> None:
+        """See `Member`."""
+        has_revoked = not self._owned <= partitions
+        self._owned = partitions
+        self._next_ms = 0
+        if self._is_lost:
+            self._is_lost = False
+        elif self._place is Place.REVOKING:
+            if not partitions:
+                self._go(Place.JOINING)
+        elif self._assigned == partitions:
+            self._assigned = None
+            if self._is_cooperative and has_revoked and self._place is Place.STABLE:
+                self._go(Place.JOINING)
+
+    def leave(self) -> None:
+        """See `Member`."""
+        self._assigned = None
+        if self._place in (Place.OUT, Place.LEAVING):
+            return
+        self._is_lost = bool(self._owned)
+        self._next_ms = 0
+        # A static member keeps its place: it comes back within the session timeout.
+        if self.member and self.instance is None:
+            self._go(Place.LEAVING)
+        else:
+            self._go(Place.OUT)
+            self.epoch = _NO_GENERATION
+
+    def why(self, now_ms: int) -> list[Why]:
+        """See `Member`."""
+        if self._place in (Place.OUT, Place.STABLE, Place.LEAVING) and self._assigned is None:
+            return []
+        waited_ms = now_ms - self._since_ms
+        text = f"group {self.group} has been rebalancing for {waited_ms / 1000:.0f} s"
+        return [Why(Cause.REBALANCE, text, {"group": self.group, "ms": waited_ms, "at": self._place.name})]
+
+    # --- the core's side
+
+    def due(self, now_ms: int) -> Sequence[Send]:
+        """See `Core`."""
+        if self._place is Place.OUT or self._under_way is not None or now_ms < self._next_ms:
+            return ()
+        if self._place is not Place.LEAVING and (self._is_lost or self.error is not None):
+            return ()
+        if self._place is Place.STABLE and self._has_grown():
+            self._rejoin()
+        request: Message
+        timeout_ms = self._options.request_timeout_ms
+        match self._place:
+            case Place.JOINING:
+                self._since_ms = now_ms
+                request = self._join_request()
+                timeout_ms = max(timeout_ms, self._options.max_poll_interval_ms + _ANSWER_MS)
+            case Place.SHARING:
+                if not self._knows_topics(now_ms):
+                    return ()
+                self._go(Place.SYNCING)
+                request = self._sync_request()
+            case Place.SYNCING:
+                request = self._sync_request()
+            case Place.LEAVING:
+                identity = MemberIdentity(self.member, None, "the consumer is being closed")
+                request = LeaveGroupRequest(group_id=self.group, member_id=self.member, members=[identity])
+            case _:
+                request = HeartbeatRequest(
+                    group_id=self.group,
+                    generation_id=self.epoch,
+                    member_id=self.member,
+                    group_instance_id=self.instance,
+                )
+        self._under_way = Send(ToCoordinator(self.group), request, timeout_ms=timeout_ms)
+        return (self._under_way,)
+
+    def next_deadline_ms(self) -> int | None:
+        """See `Core`."""
+        return None if self._place is Place.OUT or self._under_way is not None else self._next_ms
+
+    def outcome(self, outcome: Outcome, now_ms: int) -> None:
+        """See `Core`."""
+        self._under_way = None
+        request = outcome.send.request
+        if self._place is Place.LEAVING:
+            if isinstance(request, LeaveGroupRequest):
+                self._go(Place.OUT)
+                self.epoch = _NO_GENERATION
+            return
+        if self._place is Place.OUT:
+            return
+        if outcome.error is not None:
+            if outcome.error.code.is_retriable:
+                self._retry(now_ms)
+            else:
+                self._give_up(outcome.error)
+            return
+        response = outcome.response
+        assert isinstance(
+            response, JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse
+        )
+        code = known_code(response.error_code)
+        self._routing.refused(outcome.send, code)
+        if isinstance(response, JoinGroupResponse) and code is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member = response.member_id
+            self._next_ms = now_ms
+        elif code is ErrorCode.NONE:
+            self._failures = 0
+            self._accepted(response, now_ms)
+        elif code is ErrorCode.REBALANCE_IN_PROGRESS:
+            self._next_ms = now_ms
+            self._rejoin()
+        elif code in _GONE:
+            self._lose(code, now_ms)
+        elif code.is_retriable:
+            self._retry(now_ms)
+        else:
+            words = code.name.lower().replace("_", " ")
+            self._give_up(ApiError(code, f"group {self.group}: {words}"))
+
+    def _accepted(self, response: Message, now_ms: int) -> None:
+        self._next_ms = now_ms + self._options.heartbeat_interval_ms
+        match response:
+            case JoinGroupResponse() if self._place is Place.JOINING:
+                self.member, self.epoch = response.member_id, response.generation_id
+                self._strategy = response.protocol_name or ""
+                is_leader = response.leader == self.member and not response.skip_assignment
+                self._members = response.members if is_leader else []
+                self._counts = {}
+                self._go(Place.SHARING)
+                self._next_ms = now_ms
+            case SyncGroupResponse() if self._place is Place.SYNCING:
+                try:
+                    self._assigned = assignment(bytes(response.assignment))
+                except MalformedRequest as error:
+                    said = f"the leader of group {self.group} sent what is no assignment: {error}"
+                    self._give_up(ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, said))
+                    return
+                self._go(Place.STABLE)
+
+    # --- requests
+
+    def _join_request(self) -> JoinGroupRequest:
+        metadata = subscription(
+            self._topics, self._owned if self._is_cooperative else (), self.epoch, self._options.rack
+        )
+        return JoinGroupRequest(
+            group_id=self.group,
+            session_timeout_ms=self._options.session_timeout_ms,
+            rebalance_timeout_ms=self._options.max_poll_interval_ms,
+            member_id=self.member,
+            group_instance_id=self.instance,
+            protocol_type=_PROTOCOL_TYPE,
+            protocols=[JoinGroupRequestProtocol(name, metadata) for name in self._options.strategies],
+        )
+
+    def _sync_request(self) -> SyncGroupRequest:
+        assignments = shares(self._strategy, self._members, self._counts) if self._members else []
+        return SyncGroupRequest(
+            group_id=self.group,
+            generation_id=self.epoch,
+            member_id=self.member,
+            group_instance_id=self.instance,
+            protocol_type=_PROTOCOL_TYPE,
+            protocol_name=self._strategy,
+            assignments=assignments,
+        )
+
+    def _knows_topics(self, now_ms: int) -> bool:
+        """As the leader: whether the partitions of all topics of the group are known; asks for them."""
+        if not self._members:
+            return True
+        topics = {topic for one in self._members for topic in subscriber_of(one).topics}
+        self._view.want(topics)
+        for topic in topics:
+            if self._view.partition_count(topic) is None and topic not in self._view.errors:
+                self._next_ms = now_ms + BACKOFF_MS
+                return False
+        self._counts = {
+            topic: count for topic in topics if (count := self._view.partition_count(topic)) is not None
+        }
+        assert self._strategy in ASSIGNORS, f"the broker chose {self._strategy}, which was not offered"
+        return True
+
+    def _has_grown(self) -> bool:
+        """As the leader: whether a topic has more partitions than were assigned."""
+        if not self._members:
+            return False
+        topics = {topic for one in self._members for topic in subscriber_of(one).topics}
+        return any((self._view.partition_count(topic) or 0) > self._counts.get(topic, 0) for topic in topics)
+
+    # --- helpers
+
+    def _go(self, place: Place) -> None:
+        assert place in NEXT[self._place], f"{place} does not follow {self._place}"
+        self._place = place
+
+    def _rejoin(self) -> None:
+        """Join again; first revoke, if the strategy wants that and there is something."""
+        self._assigned = None
+        if self._place is Place.REVOKING:
+            return
+        if self._owned and not self._is_cooperative and self._place is Place.STABLE:
+            self._go(Place.REVOKING)
+        else:
+            self._go(Place.JOINING)
+
+    def _lose(self, code: ErrorCode, now_ms: int) -> None:
+        if code is ErrorCode.UNKNOWN_MEMBER_ID:
+            self.member = ""
+        self.epoch = _NO_GENERATION
+        self._assigned = None
+        self._is_lost = bool(self._owned)
+        self._go(Place.JOINING)
+        self._retry(now_ms)
+
+    def _retry(self, now_ms: int) -> None:
+        self._next_ms = now_ms + self._backoff.after(self._failures)
+        self._failures += 1
+
+    def _give_up(self, error: ApiError) -> None:
+        self._go(Place.OUT)
+        self.epoch = _NO_GENERATION
+        self._assigned = None
+        self._is_lost = bool(self._owned)
+        self.error = error

@@ -1,0 +1,73 @@
+"""What a consumer needs of its membership, in either protocol.
+
+A member says which partitions it must have (`target`). The consumer revokes and takes over partitions,
+telling the application, and reports when it has them (`has_now`). Invariant: a member reports only what the
+application has been told.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from odradek.base.errors import OdradekError
+from odradek.base.ids import TopicPartition
+from odradek.client.core.requests import Core
+from odradek.client.core.waiting import Why
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The partitions that a member must have from now on, all of them."""
+
+    partitions: frozenset[TopicPartition]
+    is_lost: bool = False
+    """Whether those that it had are gone already."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOptions:
+    """A member's settings, under Kafka's names."""
+
+    group: str
+    instance: str | None = None
+    rack: str = ""
+    remote_assignor: str | None = None
+    strategies: tuple[str, ...] = ("range", "cooperative-sticky")
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    request_timeout_ms: int = 30_000
+
+
+class Member(Core, Protocol):
+    """See the module; `due`, `outcome` and `next_deadline_ms` are those of a `Core`."""
+
+    group: str
+    member: str
+    epoch: int
+    instance: str | None
+    checks_epoch: bool
+    error: OdradekError | None
+    """What the application must be told; the consumer takes it."""
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether commits may name this member."""
+
+    @property
+    def has_left(self) -> bool:
+        """Whether leaving is over."""
+
+    def subscribe(self, topics: frozenset[str]) -> None:
+        """These topics from now on; joins if it is not in the group."""
+
+    def target(self) -> Target | None:
+        """What it must have and has not reported yet; None while nothing changes."""
+
+    def has_now(self, partitions: frozenset[TopicPartition]) -> None:
+        """It has these partitions, and the application knows."""
+
+    def leave(self) -> None:
+        """Leave the group; `has_left` says when that is over. What it has is lost (`target`)."""
+
+    def why(self, now_ms: int) -> list[Why]:
+        """What it waits for."""

@@ -1,0 +1,151 @@
+"""A group of consumers in the simulator, with faults: every record once and in order, whatever dies."""
+
+import asyncio
+import random
+from collections import defaultdict
+
+import pytest
+
+from odradek.aio import Consumer, ConsumerRecord, RebalanceListener, TopicPartition
+from odradek.testing import Cluster, simulate
+from tests.client.aio.producing import produce
+
+pytestmark = pytest.mark.slow
+
+COUNT, PARTITIONS = 90, 3
+DEADLINE_S = 240
+
+
+class Book:
+    """What a group has read. Invariant: per partition offsets rise by one, also across members."""
+
+    def __init__(self) -> None:
+        self.read: dict[int, list[int]] = defaultdict(list)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.read.values()))
+
+    def add(self, partition: int, offset: int) -> None:
+        expected = len(self.read[partition])
+        assert offset == expected, f"partition {partition}: offset {offset} instead of {expected}"
+        self.read[partition].append(offset)
+
+
+class Committing(RebalanceListener):
+    """Commits before partitions are given back, until it succeeds."""
+
+    reader: Consumer
+
+    async def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
+        await self.reader.commit()
+
+    async def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
+        """Everything that was read is committed already: each poll is, before the next."""
+
+
+async def member(cluster: Cluster, book: Book, protocol: str, *, until: int) -> None:
+    """Read and commit after each poll, until the group has read `until` records."""
+    listener = Committing()
+    async with Consumer(
+        "orders",
+        bootstrap_servers=cluster.bootstrap_servers,
+        group_id="billing",
+        group_protocol=protocol,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        max_poll_records=4,
+        listener=listener,
+    ) as reader:
+        listener.reader = reader
+        while book.count < until:
+            records = await reader.poll(1)
+            for record in records:
+                book.add(record.partition, record.offset)
+            if records:
+                await reader.commit(timeout=120)
+
+
+@pytest.mark.parametrize("protocol", ["consumer", "classic"])
+@pytest.mark.parametrize("fault", ["kill_leader", "kill_coordinator", "isolate"])
+def test_a_group_reads_everything_once_and_in_order(protocol: str, fault: str) -> None:
+    @simulate(brokers=3, seeds=2)
+    async def test(cluster: Cluster) -> None:
+        await cluster.create_topic("orders", partitions=PARTITIONS, min_insync_replicas=2)
+        book = Book()
+        async with asyncio.timeout(DEADLINE_S):
+            sending = asyncio.create_task(produce(cluster, range(COUNT), partitions=PARTITIONS))
+            readers = [asyncio.create_task(member(cluster, book, protocol, until=COUNT)) for _ in range(2)]
+            await asyncio.sleep(random.uniform(0.5, 6))
+            if fault == "kill_leader":
+                cluster.kill(cluster.leader_of("orders", random.randrange(PARTITIONS)))
+            elif fault == "kill_coordinator":
+                cluster.kill(cluster.leader_of("__consumer_offsets", random.randrange(PARTITIONS)))
+            else:
+                cluster.isolate(random.choice(cluster.brokers))
+            await asyncio.sleep(random.uniform(1, 20))
+            cluster.heal()
+            await cluster.recover()
+            await sending
+            await asyncio.gather(*readers)
+        assert {partition: len(read) for partition, read in book.read.items()} == dict.fromkeys(
+            range(PARTITIONS), COUNT // PARTITIONS
+        )
+
+    test()
+
+
+@simulate(brokers=3, seeds=4)
+async def test_a_reader_without_a_group_gets_over_moved_leaders(cluster: Cluster) -> None:
+    await cluster.create_topic("orders", partitions=PARTITIONS, min_insync_replicas=2)
+    sending = asyncio.create_task(produce(cluster, range(COUNT), partitions=PARTITIONS))
+    book = Book()
+    async with (
+        asyncio.timeout(DEADLINE_S),
+        Consumer(bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest") as reader,
+    ):
+        reader.assign([TopicPartition("orders", number) for number in range(PARTITIONS)])
+
+        async def read() -> None:
+            while book.count < COUNT:
+                for record in await reader.poll(1):
+                    book.add(record.partition, record.offset)
+
+        reading = asyncio.create_task(read())
+        for _ in range(2):
+            await asyncio.sleep(random.uniform(0.5, 3))
+            leader = cluster.leader_of("orders", random.randrange(PARTITIONS))
+            await cluster.restart(leader)
+            await cluster.recover()
+        await sending
+        await reading
+
+
+@simulate(brokers=1, seeds=2)
+async def test_a_member_that_does_not_poll_leaves_and_comes_back(cluster: Cluster) -> None:
+    await cluster.create_topic("orders")
+    await produce(cluster, range(4))
+    lost = []
+
+    class Listener(RebalanceListener):
+        async def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
+            lost.append(partitions)
+
+    async with Consumer(
+        "orders",
+        bootstrap_servers=cluster.bootstrap_servers,
+        group_id="billing",
+        auto_offset_reset="earliest",
+        max_poll_interval_ms=10_000,
+        max_poll_records=1,
+        listener=Listener(),
+    ) as reader:
+        assert [record.offset for record in await reader.poll(30)] == [0]
+        await reader.commit()
+        await asyncio.sleep(60)
+        assert "poll has not been called for 60 s" in str(reader.why()[0])
+        records: list[ConsumerRecord] = []
+        while not records:
+            records = await reader.poll(5)
+        assert lost == [{TopicPartition("orders", 0)}]
+        assert [record.offset for record in records] == [1]

@@ -1,0 +1,445 @@
+"""Rules C2 to C7 on the consumer's core: what it sends, what it keeps, what it returns."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import TopicPartition
+from odradek.client.core.cluster_view import MAX_AGE_MS, ClusterView
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+from odradek.client.core.consumer.consumer_core import ConsumerCore, ConsumerOptions
+from odradek.client.core.consumer.fetcher import FetchOptions
+from odradek.client.core.consumer.partition_state import Phase
+from odradek.client.core.consumer.positions import EARLIEST
+from odradek.client.core.membership.member import MemberOptions
+from odradek.client.core.requests import Outcome, Send, ToNode
+from odradek.client.core.routing import Routing
+from odradek.client.core.waiting import Cause
+from odradek.net.request_pipeline import ConnectionFailed
+from odradek.records.builder import BatchBuilder
+from odradek.records.control import EndTxnMarker, build_marker
+from odradek.wire.messages.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from odradek.wire.messages.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
+from odradek.wire.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from odradek.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from odradek.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from odradek.wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+
+ID = UUID(int=7)
+P0, P1, P2, P3 = (TopicPartition("orders", number) for number in range(4))
+SESSION = 17
+
+
+def batch(base: int, count: int, *, epoch: int = 0, producer: int = -1) -> bytes:
+    """Records `base` to `base + count - 1`, each with its offset as value."""
+    builder = BatchBuilder(
+        base_offset=base,
+        leader_epoch=epoch,
+        producer_id=producer,
+        producer_epoch=0 if producer >= 0 else -1,
+        base_sequence=0 if producer >= 0 else -1,
+        is_transactional=producer >= 0,
+    )
+    for offset in range(base, base + count):
+        builder.append(1_000, None, b"%d" % offset)
+    return bytes(builder.build())
+
+
+class Rig:
+    """A core whose brokers 1 and 2 lead orders 0 and 2, and 1 and 3."""
+
+    def __init__(self, *, group: str | None = None, is_committed_only: bool = False) -> None:
+        chance = SeededChance(1)
+        self.view = ClusterView(chance)
+        self.now_ms = 0
+        routing = Routing(self.view, chance)
+        options = ConsumerOptions(
+            FetchOptions(is_committed_only=is_committed_only),
+            None if group is None else MemberOptions(group, max_poll_interval_ms=60_000),
+            reset_to=EARLIEST,
+        )
+        self.core = ConsumerCore(self.view, routing, chance, options)
+        self.view.want(["orders"])
+        self.refresh()
+
+    def refresh(self, epoch: int = 0, leaders: Sequence[int] = (1, 2, 1, 2)) -> None:
+        partitions = [
+            MetadataResponsePartition(partition_index=number, leader_id=leader, leader_epoch=epoch)
+            for number, leader in enumerate(leaders)
+        ]
+        topic = MetadataResponseTopic(name="orders", topic_id=ID, partitions=partitions)
+        brokers = [MetadataResponseBroker(one, "b", 9092 + one) for one in (1, 2)]
+        (send,) = self.view.due(self.now_ms)
+        self.view.outcome(Outcome(send, MetadataResponse(brokers=brokers, topics=[topic])), self.now_ms)
+
+    def assign(self, *partitions: TopicPartition, at: int = 0) -> None:
+        self.core.subscription.assign(partitions)
+        for one in partitions:
+            self.core.subscription.states[one].seek(at)
+
+    def due(self) -> list[Send]:
+        return list(self.core.due(self.now_ms))
+
+    def fetches(self) -> dict[int, Send]:
+        """The fetches that are due, by node."""
+        found = {}
+        for send in self.due():
+            assert isinstance(send.to, ToNode)
+            assert isinstance(send.request, FetchRequest)
+            assert send.to.node not in found, "one fetch per node"
+            found[send.to.node] = send
+        return found
+
+    def answer(self, send: Send, *parts: PartitionData, session: int = SESSION, code: int = 0) -> None:
+        topics = [FetchableTopicResponse(topic_id=ID, partitions=list(parts))] if parts else []
+        response = FetchResponse(error_code=code, session_id=session, responses=topics)
+        self.core.outcome(Outcome(send, response), self.now_ms)
+
+    def fail(self, send: Send) -> None:
+        self.core.outcome(Outcome(send, error=ConnectionFailed("cut")), self.now_ms)
+
+    def values(self, count: int = 500) -> list[int]:
+        return numbers(self.core.take(count))
+
+
+def numbers(records: Sequence[ConsumerRecord]) -> list[int]:
+    found = []
+    for record in records:
+        assert isinstance(record.value, bytes)
+        found.append(int(record.value))
+    return found
+
+
+def data(number: int, records: bytes = b"", **fields: object) -> PartitionData:
+    part = PartitionData(partition_index=number, high_watermark=100, last_stable_offset=100, records=records)
+    for name, value in fields.items():
+        setattr(part, name, value)
+    return part
+
+
+def asked(send: Send) -> dict[int, int]:
+    """Partition to offset, as a fetch asks for them."""
+    assert isinstance(send.request, FetchRequest)
+    return {one.partition: one.fetch_offset for topic in send.request.topics for one in topic.partitions}
+
+
+def forgotten(send: Send) -> list[int]:
+    assert isinstance(send.request, FetchRequest)
+    return [number for topic in send.request.forgotten_topics_data for number in topic.partitions]
+
+
+def test_c2_the_next_fetch_is_due_as_soon_as_records_were_taken() -> None:
+    """C2."""
+    rig = Rig()
+    rig.assign(P0)
+    first = rig.fetches()[1]
+    rig.answer(first, data(0, batch(0, 3)))
+    assert not rig.due(), "data is here"
+    assert rig.values() == [0, 1, 2]
+    assert asked(rig.fetches()[1]) == {0: 3}
+
+
+def test_c3_one_fetch_per_node_for_all_that_it_leads_and_none_while_one_is_in_flight() -> None:
+    """C3."""
+    rig = Rig()
+    rig.assign(P0, P1, P2, P3, at=5)
+    fetches = rig.fetches()
+    assert {node: asked(send) for node, send in fetches.items()} == {1: {0: 5, 2: 5}, 2: {1: 5, 3: 5}}
+    assert not rig.due()
+    rig.answer(fetches[1], data(0), data(2))
+    assert list(rig.fetches()) == [1], "node 2 has not answered yet"
+
+
+def test_c4_answers_queue_in_their_order_and_the_next_in_line_keeps_its_rest() -> None:
+    """C4."""
+    rig = Rig()
+    rig.assign(P0, P1, P2)
+    fetches = rig.fetches()
+    rig.answer(fetches[2], data(1, batch(0, 4)))
+    rig.answer(fetches[1], data(0, batch(0, 3)), data(2))
+    assert rig.values(3) == [0, 1, 2]
+    assert rig.core.subscription.states[P1].offset == 3
+    assert [(one.partition, one.offset) for one in rig.core.take(3)] == [(1, 3), (0, 0), (0, 1)]
+    assert [(one.partition, one.offset) for one in rig.core.take(3)] == [(0, 2)]
+
+
+def test_c4_an_answer_for_other_partitions_is_ignored_whole_and_a_failed_one_fetched_again() -> None:
+    """C4."""
+    rig = Rig()
+    rig.assign(P0, P2)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 3)), data(1, batch(0, 3)))
+    assert not rig.values()
+    assert not rig.due(), "a pause"
+    rig.now_ms = 1_000
+    again = rig.fetches()[1]
+    assert asked(again) == {0: 0, 2: 0}
+    rig.fail(again)
+    rig.now_ms = 2_000
+    assert asked(rig.fetches()[1]) == {0: 0, 2: 0}
+
+
+def test_c5_data_counts_only_while_assigned_and_at_the_position() -> None:
+    """C5."""
+    rig = Rig()
+    rig.assign(P0, P2)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 5)), data(2, batch(0, 5)))
+    rig.core.subscription.states[P0].seek(3)
+    rig.core.subscription.set([P0])
+    assert not rig.values(), "both are dropped: one moved, one gone"
+    send = rig.fetches()[1]
+    assert asked(send) == {0: 3}
+    rig.answer(send, data(0, batch(0, 5)))
+    assert rig.values() == [3, 4], "from within the batch"
+
+
+def test_c5_a_seek_while_the_fetch_is_in_flight_drops_its_answer() -> None:
+    """C5."""
+    rig = Rig()
+    rig.assign(P0)
+    send = rig.fetches()[1]
+    rig.core.subscription.states[P0].seek(40)
+    rig.answer(send, data(0, batch(0, 5)))
+    assert not rig.values()
+    assert asked(rig.fetches()[1]) == {0: 40}
+
+
+def test_c5_paused_data_is_kept_and_returned_after_resume() -> None:
+    """C5."""
+    rig = Rig()
+    rig.assign(P0, P2)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 2)), data(2, batch(10, 2)))
+    rig.core.subscription.states[P0].is_paused = True
+    rig.core.subscription.states[P2].seek(10)
+    rig.values()
+    assert not rig.core.fetcher.has_data
+    assert 0 not in asked(rig.fetches()[1]), "not fetched while paused"
+    rig.core.subscription.states[P0].is_paused = False
+    assert rig.values() == [0, 1]
+
+
+def test_c5_the_position_steps_over_control_aborted_and_compacted_records() -> None:
+    """C5."""
+    rig = Rig(is_committed_only=True)
+    rig.assign(P0)
+    marker = build_marker(EndTxnMarker(False, 0), producer_id=9, producer_epoch=0, timestamp_ms=1_000)
+    marker[:8] = (5).to_bytes(8, "big")
+    records = batch(0, 2) + batch(2, 3, producer=9) + bytes(marker) + batch(8, 1)
+    part = data(0, records, aborted_transactions=[AbortedTransaction(9, 2)])
+    rig.answer(rig.fetches()[1], part)
+    assert rig.values(2) == [0, 1]
+    assert rig.values() == [8]
+    assert rig.core.subscription.states[P0].offset == 9
+    only_hidden = data(0, batch(9, 3, producer=9), aborted_transactions=[AbortedTransaction(9, 9)])
+    rig.answer(rig.fetches()[1], only_hidden)
+    assert not rig.values()
+    assert asked(rig.fetches()[1]) == {0: 12}
+
+
+def test_c6_a_partition_with_data_is_not_fetched_again() -> None:
+    """C6."""
+    rig = Rig()
+    rig.assign(P0, P2)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 4)), data(2))
+    second = rig.fetches()[1]
+    assert forgotten(second) == [0]
+    assert rig.values(2) == [0, 1]
+    rig.answer(second, data(2, batch(0, 1)))
+    assert not rig.due(), "0 is next in line, 2 in the queue"
+    assert rig.values(2) == [2, 3]
+    assert asked(rig.fetches()[1]) == {0: 4}
+    assert rig.values() == [0]
+
+
+def test_c7_the_core_joins_commits_resets_validates_and_refreshes() -> None:
+    """C7."""
+    rig = Rig(group="billing")
+    rig.core.subscription.subscribe(["orders"])
+    rig.core.follow_subscription()
+    rig.core.polled(0)
+    (join,) = rig.due()
+    assert isinstance(join.request, ConsumerGroupHeartbeatRequest)
+    assigned = Assignment([TopicPartitions(ID, [0, 2])])
+    response = ConsumerGroupHeartbeatResponse(
+        member_epoch=1, heartbeat_interval_ms=5_000, assignment=assigned
+    )
+    rig.core.outcome(Outcome(join, response), 0)
+    step = rig.core.change()
+    assert step is not None
+    assert step.partitions == {P0, P2}
+    rig.core.carried_out(step)
+    beat, committed = rig.due()
+    assert isinstance(beat.request, ConsumerGroupHeartbeatRequest)
+    assert beat.request.topic_partitions == [TopicPartitions(ID, [0, 2])]
+    assert isinstance(committed.request, OffsetFetchRequest)
+    offsets = [OffsetFetchResponsePartitions(0, 30, 0), OffsetFetchResponsePartitions(2, -1)]
+    groups = [OffsetFetchResponseGroup("billing", [OffsetFetchResponseTopics("orders", partitions=offsets)])]
+    rig.core.outcome(Outcome(committed, OffsetFetchResponse(groups=groups)), 0)
+    reset, fetch = rig.due()
+    assert isinstance(reset.request, ListOffsetsRequest)
+    assert asked(fetch) == {0: 30}
+    found = [ListOffsetsTopicResponse("orders", [ListOffsetsPartitionResponse(2, offset=4)])]
+    rig.core.outcome(Outcome(reset, ListOffsetsResponse(topics=found)), 0)
+    rig.answer(fetch, data(0))
+    assert asked(rig.fetches()[1]) == {2: 4}, "what the session does not have yet"
+    rig.now_ms = 10_000
+    rig.view.refresh_soon(rig.now_ms)
+    rig.refresh(epoch=1)
+    (validation,) = rig.due()
+    assert isinstance(validation.request, OffsetForLeaderEpochRequest)
+    assert rig.core.subscription.states[P0].phase is Phase.NEEDS_VALIDATION
+    ends = [OffsetForLeaderTopicResult("orders", [EpochEndOffset(0, 0, 0, 25)])]
+    rig.core.outcome(Outcome(validation, OffsetForLeaderEpochResponse(topics=ends)), rig.now_ms)
+    assert rig.core.subscription.states[P0].offset == 25, "the log was cut off there"
+    assert any(isinstance(send.request, MetadataRequest) for send in rig.view.due(rig.now_ms + MAX_AGE_MS))
+
+
+def test_a_session_sends_only_what_has_changed_and_begins_again_when_it_is_lost() -> None:
+    rig = Rig()
+    rig.assign(P0, P2)
+    first = rig.fetches()[1]
+    rig.answer(first, data(0, batch(0, 2)), data(2))
+    second = rig.fetches()[1]
+    assert isinstance(second.request, FetchRequest)
+    assert (second.request.session_id, second.request.session_epoch) == (SESSION, 1)
+    assert (asked(second), forgotten(second)) == ({}, [0])
+    rig.values()
+    rig.answer(second)
+    third = rig.fetches()[1]
+    assert asked(third) == {0: 2}
+    rig.answer(third, code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, session=0)
+    fourth = rig.fetches()[1]
+    assert isinstance(fourth.request, FetchRequest)
+    assert (fourth.request.session_id, fourth.request.session_epoch) == (0, 0)
+    assert asked(fourth) == {0: 2, 2: 0}
+
+
+def test_a_preferred_replica_is_fetched_from_until_it_refuses() -> None:
+    """KIP-392."""
+    rig = Rig()
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], data(0, preferred_read_replica=2))
+    send = rig.fetches()[2]
+    rig.answer(send, data(0, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
+    assert list(rig.fetches()) == [1]
+
+
+def test_a_new_leader_in_a_refusal_is_taken_over() -> None:
+    rig = Rig()
+    rig.assign(P0)
+    moved = data(0, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=LeaderIdAndEpoch(2, 1))
+    rig.answer(rig.fetches()[1], moved)
+    rig.now_ms = 1_000
+    assert list(rig.fetches()) == [2]
+
+
+@pytest.mark.parametrize("flips", [-1, -200])
+def test_a_corrupt_batch_is_told_at_its_offset_and_nothing_before_it_is_lost(flips: int) -> None:
+    rig = Rig()
+    rig.assign(P0)
+    broken = bytearray(batch(2, 40))
+    broken[flips] ^= 1
+    rig.answer(rig.fetches()[1], data(0, batch(0, 2) + bytes(broken)))
+    assert rig.values() == [0, 1]
+    with pytest.raises(ApiError, match=r"orders-0 cannot be read at offset 2: .*; seek behind it to go on"):
+        rig.values()
+    assert rig.core.subscription.states[P0].offset == 2
+    rig.core.subscription.states[P0].seek(42)
+    assert not rig.values()
+    assert asked(rig.fetches()[1]) == {0: 42}
+
+
+def test_a_record_that_cannot_be_converted_is_not_skipped() -> None:
+    rig = Rig()
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 5)))
+
+    def convert(record: ConsumerRecord) -> ConsumerRecord:
+        if record.offset == 3:
+            raise ValueError("no JSON")
+        return record
+
+    assert numbers(rig.core.take(10, convert)) == [0, 1, 2]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no JSON"):
+            rig.core.take(10, convert)
+    assert rig.values() == [3, 4]
+
+
+def test_a_member_whose_application_does_not_poll_leaves_and_loses_its_partitions() -> None:
+    rig = Rig(group="billing")
+    rig.core.subscription.subscribe(["orders"])
+    rig.core.follow_subscription()
+    rig.core.polled(0)
+    (join,) = rig.due()
+    assigned = Assignment([TopicPartitions(ID, [0])])
+    response = ConsumerGroupHeartbeatResponse(
+        member_epoch=1, heartbeat_interval_ms=5_000, assignment=assigned
+    )
+    rig.core.outcome(Outcome(join, response), 0)
+    step = rig.core.change()
+    assert step is not None
+    rig.core.carried_out(step)
+    for send in rig.due():
+        if isinstance(send.request, ConsumerGroupHeartbeatRequest):
+            rig.core.outcome(
+                Outcome(send, ConsumerGroupHeartbeatResponse(member_epoch=1, heartbeat_interval_ms=99_000)), 0
+            )
+    rig.now_ms = 60_000
+    leaving = [one.request for one in rig.due() if isinstance(one.request, ConsumerGroupHeartbeatRequest)]
+    assert [one.member_epoch for one in leaving] == [-1]
+    assert rig.core.has_overslept
+    lost = rig.core.change()
+    assert lost is not None
+    assert (lost.change.name, lost.partitions) == ("LOST", frozenset({P0}))
+
+
+def test_why_names_what_each_partition_waits_for() -> None:
+    rig = Rig()
+    assert [why.cause for why in rig.core.why(0)] == [Cause.NO_SUBSCRIPTION]
+    rig.assign(P0, P1, P2)
+    fetches = rig.fetches()
+    rig.core.subscription.states[P1].is_paused = True
+    rig.answer(fetches[1], data(0, high_watermark=0), data(2))
+    assert [(why.cause, why.data["partition"]) for why in rig.core.why(0)] == [
+        (Cause.PAUSED, "orders-1"),
+        (Cause.AT_END, "orders-0"),
+        (Cause.FETCHING, "orders-2"),
+    ]
