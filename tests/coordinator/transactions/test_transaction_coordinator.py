@@ -11,6 +11,7 @@ from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.transactions import NO_PRODUCER, Producer, TransactionVersion
 from odradek.coordinator.transactions.state import TransactionState
+from odradek.coordinator.transactions.transaction import PRODUCER_EPOCH_MAX
 from tests.coordinator.transactions.transaction_bench import TransactionBench
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -28,6 +29,63 @@ def test_a_transaction_from_its_first_day_to_its_last(bench: TransactionBench) -
         assert bench.add(producer, T0, T1).error is E.NONE
         assert bench.end(producer, committed=committed).error is E.NONE
     assert [marker.committed for marker in bench.partitions.markers[T1]] == [True, False]
+
+
+MANY = [TopicPartition(f"t{number}", 0) for number in range(500)]
+
+
+@pytest.mark.parametrize("version", TransactionVersion)
+def test_a_wide_transaction_ends_in_steps(bench: TransactionBench, version: TransactionVersion) -> None:
+    _, producer = bench.init().one
+    bench.add(producer, *MANY)
+    ending, answers = bench.end_wide(producer, version)
+    assert bench.record().state is TransactionState.ONGOING
+    assert len(list(ending)) > 3 * len(MANY) // 200
+    assert answers.one == (E.NONE, Producer(7, 1 if version is V2 else 0))
+    assert bench.record().state is TransactionState.COMPLETE_COMMIT
+    assert [bench.partitions.markers[one][0].committed for one in MANY] == [True] * len(MANY)
+    again = bench.end(producer, committed=True, version=version)
+    assert again.one == answers.one
+
+
+@pytest.mark.parametrize("steps", [1, 4, 9])
+def test_what_changes_a_wide_transaction_while_it_ends_counts(bench: TransactionBench, steps: int) -> None:
+    """R19: each of them decides on what the log has, and no partition is left without its marker."""
+    _, producer = bench.init().one
+    bench.add(producer, *MANY)
+    ending, answers = bench.end_wide(producer)
+    for _ in range(steps):
+        next(ending)
+    assert bench.add(producer, T0).error is E.NONE
+    list(ending)
+    assert answers.error is E.NONE
+    assert len(bench.partitions.markers[T0]) == 1
+    assert len(bench.partitions.markers) == len(MANY) + 1
+
+
+def test_a_producer_that_is_fenced_while_its_wide_transaction_ends_is_refused(
+    bench: TransactionBench,
+) -> None:
+    _, producer = bench.init().one
+    bench.add(producer, *MANY)
+    ending, answers = bench.end_wide(producer)
+    for _ in range(5):
+        next(ending)
+    bench.init()
+    list(ending)
+    assert answers.error is E.PRODUCER_FENCED
+    assert not any(bench.partitions.markers[one][0].committed for one in MANY)
+
+
+def test_the_last_epoch_of_a_wide_transaction_takes_a_new_producer_id(bench: TransactionBench) -> None:
+    _, producer = bench.init().one
+    bench.add(producer, *MANY)
+    last = replace(bench.record(), producer_epoch=PRODUCER_EPOCH_MAX - 1)
+    bench.put(last)
+    ending, answers = bench.end_wide(last.producer, V2)
+    list(ending)
+    assert answers.error is E.NONE
+    assert answers.one.producer == Producer(8, 0)
 
 
 def test_many_partitions_are_added_in_steps(bench: TransactionBench) -> None:

@@ -230,6 +230,17 @@ class TransactionBench:
         self.coordinator.end(name, producer, committed=committed, version=version, respond=answers.take)
         return answers
 
+    def end_wide(
+        self, producer: Producer, version: TransactionVersion = TransactionVersion.CLASSIC
+    ) -> tuple[Iterator[None], Answers]:
+        """The steps that commit a wide transaction, and where the answer arrives."""
+        answers = Answers()
+        assert self.coordinator.is_wide(ID)
+        steps = self.coordinator.end_in_steps(
+            ID, producer, committed=True, version=version, respond=answers.take
+        )
+        return steps, answers
+
     def verify(
         self, producer: Producer, *partitions: TopicPartition, name: str = ID
     ) -> Mapping[TopicPartition, ErrorCode] | None:

@@ -85,12 +85,11 @@ CALLS_PER_MEMBER_MAX: Final = 6
 FREED_PER_ITEM_USUAL_MAX: Final = 2.6
 """By how many blocks of memory what a step frees may grow for each thing more: ten take about half a
 microsecond. Tables of the work have one or two for each thing, decoded elements and their answers five."""
-FREED_PER_ITEM_MAX: Final = {"end_txn": 5, "delete_topics": 6, "consumer_group_heartbeat": 7}
+FREED_PER_ITEM_MAX: Final = {"end_txn": 4, "delete_topics": 6, "consumer_group_heartbeat": 7}
 LONGEST_CALLS_USUAL_MAX: Final = 12_000
 """What a step may take at all: about two milliseconds."""
 CALLS_PER_ITEM_MAX: Final = {
     "list_offsets": 2.1,
-    "end_txn": 7,
     "write_txn_markers": 2,
     "txn_offset_commit": 7,
     "consumer_group_heartbeat": 7,

@@ -18,7 +18,7 @@ from odradek.coordinator.runtime.partition_log import PartitionLog
 from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.state_records import build_batch
-from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
+from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord, Unmarked
 
 WRITE_TIMEOUT_MS: Final = 30_000
 """How long a producer waits for its record to be replicated before it must send its request again."""
@@ -76,20 +76,26 @@ class StatePartition:
         return self.log.is_open
 
     def store(
-        self, transactional_id: str, record: TransactionRecord | None, batch: bytearray | None = None
+        self,
+        transactional_id: str,
+        record: TransactionRecord | None,
+        batch: bytearray | None = None,
+        unmarked: Unmarked | None = None,
     ) -> ErrorCode:
         """Append a record, which is current then; None forgets the id. The log's error: nothing happened.
 
-        `batch` has the record where that was made before.
+        `batch` has the record, and `unmarked` what it leaves unmarked, where they were made before.
         """
         if batch is None:
             batch = build_batch(transactional_id, record, self._clock.wall_ms())
         error = self.log.append(batch).error
         if error is ErrorCode.NONE:
-            self.apply(transactional_id, record)
+            self.apply(transactional_id, record, unmarked)
         return error
 
-    def apply(self, transactional_id: str, record: TransactionRecord | None) -> None:
+    def apply(
+        self, transactional_id: str, record: TransactionRecord | None, unmarked: Unmarked | None = None
+    ) -> None:
         """Make an appended or loaded record of the log the current one."""
         if record is None:
             self.transactions.pop(transactional_id, None)
@@ -98,7 +104,7 @@ class StatePartition:
         was_open = known is not None and known.current.state is TransactionState.ONGOING
         if known is None:
             known = self.transactions[transactional_id] = Transaction(transactional_id, record)
-        known.take(record)
+        known.take(record, unmarked)
         if record.state is TransactionState.ONGOING and not was_open:
             # From now on its age does not depend on the wall clock, which may be set back.
             age_ms = max(0, self._clock.wall_ms() - record.started_ms)

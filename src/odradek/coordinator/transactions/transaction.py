@@ -12,10 +12,10 @@ current one is Prepare*, every other request gets CONCURRENT_TRANSACTIONS, a ret
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, ordered
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, exhaust, ordered
 from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, ProducerId, TopicPartition
 from odradek.coordinator.transactions.state import TransactionState
 
@@ -96,7 +96,7 @@ class Transaction:
     transactional_id: str
     current: TransactionRecord
     """What the log has. Its epoch is -1 while the first record is decided on, which is in no log yet."""
-    unmarked: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+    unmarked: "Unmarked" = field(default_factory=dict)
     """The partitions whose marker is not known to be written, with the error that kept the last attempt from
     it (NONE before the first); empty unless `current` is prepared."""
     open_since_ms: int = 0
@@ -107,13 +107,27 @@ class Transaction:
         """Whether a transaction is ending: clients must repeat their requests."""
         return self.current.is_prepared
 
-    def take(self, record: TransactionRecord) -> None:
-        """Make a record the current one."""
+    def take(self, record: TransactionRecord, unmarked: "Unmarked | None" = None) -> None:
+        """Make a record the current one; `unmarked` is what it leaves unmarked, if that was made before."""
         self.current = record
-        self.unmarked = {}
-        if record.is_prepared:
-            for topic, partitions in by_topic(record.partitions).items():
-                self.unmarked |= {TopicPartition(topic, one): ErrorCode.NONE for one in partitions}
+        self.unmarked = exhaust(unmarked_in_steps(record)) if unmarked is None else unmarked
+
+
+Unmarked: TypeAlias = dict[TopicPartition, ErrorCode]
+"""See `Transaction.unmarked`."""
+
+
+def unmarked_in_steps(record: TransactionRecord) -> Steps[Unmarked]:
+    """What a record leaves unmarked when it becomes current, by topic and number."""
+    unmarked: Unmarked = {}
+    if record.is_prepared:
+        pace = Pace(COUNTED_PER_STEP)
+        for topic, partitions in (yield from by_topic_in_steps(record.partitions)).items():
+            for one in partitions:
+                unmarked[TopicPartition(topic, one)] = ErrorCode.NONE
+                if pace.is_over():
+                    yield
+    return unmarked
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

@@ -38,6 +38,8 @@ from odradek.coordinator.transactions.transaction import (
     Transaction,
     TransactionRecord,
     TransactionVersion,
+    Unmarked,
+    unmarked_in_steps,
 )
 from odradek.timer import Timer
 
@@ -51,6 +53,8 @@ class ProducerAnswer(NamedTuple):
 
 
 RespondWithProducer: TypeAlias = Callable[[ProducerAnswer], None]
+_Decide: TypeAlias = Callable[[Transaction, int], TransactionRecord | ErrorCode]
+"""Takes the time in ms; returns the record to store, or the error if there is none to store."""
 Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]
 
 LOOKED_AT_PER_STEP: Final = 200
@@ -67,6 +71,7 @@ class _Made(NamedTuple):
     """What was current then: while it is, the decision holds."""
     record: TransactionRecord
     batch: bytearray
+    unmarked: Unmarked
 
 
 class TransactionCoordinator:
@@ -242,6 +247,17 @@ class TransactionCoordinator:
         added: set[TopicPartition] = set()
         yield from stepwise(partitions, added.add, COUNTED_PER_STEP)
         frozen = frozenset(added)
+
+        def decide(transaction: Transaction, now_ms: int) -> TransactionRecord | ErrorCode:
+            return transaction_partitions.add_partitions(
+                transaction, producer, frozen, version=version, now_ms=now_ms
+            )
+
+        made = yield from self._make(transactional_id, decide)
+        return self._add(transactional_id, producer, frozen, version, made, later)
+
+    def _make(self, transactional_id: str, decide: _Decide) -> "Steps[_Made | None]":
+        """A decision, and the batch that stores it, in steps; None where there is nothing to store."""
         made: _Made | None = None
         for _ in range(ATTEMPTS_MAX):
             found = self._find(transactional_id)
@@ -249,18 +265,16 @@ class TransactionCoordinator:
                 break
             transaction, now_ms = found[1], self._clock.wall_ms()
             before = transaction.current
-            decided = transaction_partitions.add_partitions(
-                transaction, producer, frozen, version=version, now_ms=now_ms
-            )
+            decided = decide(transaction, now_ms)
             if isinstance(decided, ErrorCode):
                 break
             yield
             batch = yield from build_batch_in_steps(transactional_id, decided, now_ms)
-            made = _Made(before, decided, batch)
+            made = _Made(before, decided, batch, (yield from unmarked_in_steps(decided)))
             yield
             if transaction.current is before:
                 break
-        return self._add(transactional_id, producer, frozen, version, made, later)
+        return made
 
     def _add(
         self,
@@ -279,7 +293,7 @@ class TransactionCoordinator:
             partition, transaction = found
             if made is not None and transaction.current is made.before:
                 answer = _for_error(respond, ErrorCode.NONE)
-                self._store(partition, transactional_id, made.record, answer, made.batch)
+                self._store(partition, transactional_id, made.record, answer, made)
                 return
             decided = transaction_partitions.add_partitions(
                 transaction, producer, added, version=version, now_ms=self._clock.wall_ms()
@@ -323,6 +337,7 @@ class TransactionCoordinator:
         committed: bool,
         version: TransactionVersion,
         respond: RespondWithProducer,
+        made: "_Made | None" = None,
     ) -> None:
         """Commit or abort; answered once the decision is replicated, the markers follow.
 
@@ -337,9 +352,40 @@ class TransactionCoordinator:
             return version is TransactionVersion.V2 and found[1].current.is_epoch_exhausted
 
         def end(taken: ProducerId) -> None:
-            self._end(transactional_id, producer, committed, version, taken, respond)
+            self._end(transactional_id, producer, committed, version, taken, made, respond)
 
         self._with_producer_id(needs_producer_id, end, respond)
+
+    def is_wide(self, transactional_id: str) -> bool:
+        """Whether an open transaction has so many partitions that its end is made in steps."""
+        found = self._find(transactional_id)
+        return not isinstance(found, ErrorCode) and len(found[1].current.partitions) > COUNTED_PER_STEP
+
+    def end_in_steps(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        *,
+        committed: bool,
+        version: TransactionVersion,
+        respond: RespondWithProducer,
+    ) -> Steps[None]:
+        """`end` of a wide transaction: its record is made in steps, before the one that stores it."""
+
+        def decide(transaction: Transaction, now_ms: int) -> TransactionRecord | ErrorCode:
+            if version is TransactionVersion.V2 and transaction.current.is_epoch_exhausted:
+                return ErrorCode.NONE  # its record has a producer id that is not taken yet
+            return ending.end(
+                transaction,
+                producer,
+                committed=committed,
+                version=version,
+                new_producer_id=NO_PRODUCER_ID,
+                now_ms=now_ms,
+            )
+
+        made = yield from self._make(transactional_id, decide)
+        self.end(transactional_id, producer, committed=committed, version=version, respond=respond, made=made)
 
     def _end(
         self,
@@ -348,6 +394,7 @@ class TransactionCoordinator:
         committed: bool,
         version: TransactionVersion,
         new_producer_id: ProducerId,
+        made: "_Made | None",
         respond: RespondWithProducer,
     ) -> None:
         found = self._find(transactional_id)
@@ -355,6 +402,10 @@ class TransactionCoordinator:
             self._refuse(respond, found)
             return
         partition, transaction = found
+        if made is not None and transaction.current is made.before:
+            answer = _for_producer(respond, ProducerAnswer(ErrorCode.NONE, _next_producer(made.record)))
+            self._store(partition, transactional_id, made.record, answer, made)
+            return
         decided = ending.end(
             transaction,
             producer,
@@ -364,8 +415,8 @@ class TransactionCoordinator:
             now_ms=self._clock.wall_ms(),
         )
         if isinstance(decided, TransactionRecord):
-            answer = ProducerAnswer(ErrorCode.NONE, _next_producer(decided))
-            self._store(partition, transactional_id, decided, _for_producer(respond, answer))
+            answer = _for_producer(respond, ProducerAnswer(ErrorCode.NONE, _next_producer(decided)))
+            self._store(partition, transactional_id, decided, answer)
         elif decided is ErrorCode.NONE:  # it has ended that way already
             again = ProducerAnswer(ErrorCode.NONE, transaction.current.producer)
             partition.log.answer(_for_producer(respond, again))
@@ -378,10 +429,11 @@ class TransactionCoordinator:
         transactional_id: str,
         record: TransactionRecord,
         answer: HeldAnswer[ProducerAnswer] | HeldAnswer[ErrorCode] | None,
-        batch: bytearray | None = None,
+        made: _Made | None = None,
     ) -> None:
         """Store a record; when it is replicated, answer, and write the markers of one that is prepared."""
-        error = partition.store(transactional_id, record, batch)
+        batch, unmarked = (None, None) if made is None else (made.batch, made.unmarked)
+        error = partition.store(transactional_id, record, batch, unmarked)
         if answer is not None:
             if error is ErrorCode.NONE:
                 partition.log.answer(answer)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
@@ -16,7 +17,9 @@ _FIRST_WITH_FENCED: Final = 2
 _FIRST_OF_V2: Final = 5
 
 
-def handle(core: BrokerCore, context: RequestContext, request: EndTxnRequest, respond: Respond) -> None:
+def handle(
+    core: BrokerCore, context: RequestContext, request: EndTxnRequest, respond: Respond
+) -> Steps[None] | None:
     """Let the coordinator decide; it writes the markers later."""
     version = context.api_version
 
@@ -29,7 +32,9 @@ def handle(core: BrokerCore, context: RequestContext, request: EndTxnRequest, re
             )
         )
 
-    core.transactions.coordinator.end(
+    coordinator = core.transactions.coordinator
+    end = coordinator.end_in_steps if coordinator.is_wide(request.transactional_id) else coordinator.end
+    return end(
         request.transactional_id,
         Producer(request.producer_id, request.producer_epoch),
         committed=request.committed,
