@@ -54,6 +54,7 @@ def test_only_the_leader_is_told_of_the_members(bench: GroupBench) -> None:
         ({"session_timeout_ms": 1, "member_id": "stranger"}, ErrorCode.INVALID_SESSION_TIMEOUT),
         ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
         ({"protocols": ()}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocols": tuple((f"p{number}", b"") for number in range(1_001))}, ErrorCode.POLICY_VIOLATION),
         ({"protocol_type": ""}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ],
 )

@@ -66,6 +66,8 @@ from odradek.wire.messages.list_groups import ListedGroup
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 MINUTE_MS: Final = 60_000
+PROTOCOLS_MAX: Final = 1_000
+"""How many protocols a JoinGroup may offer: a step looks at all of them, and the group keeps them."""
 
 R = TypeVar("R")
 MakeRefusal: TypeAlias = Callable[[ErrorCode], R]
@@ -204,6 +206,8 @@ class GroupCoordinator:
         # In Kafka's order: any broker refuses what no broker allows.
         if not least <= request.session_timeout_ms <= most:
             return ErrorCode.INVALID_SESSION_TIMEOUT
+        if len(request.protocols) > PROTOCOLS_MAX:
+            return ErrorCode.POLICY_VIOLATION
         shard = self._shard_of(request.group_id)
         if isinstance(shard, ErrorCode):
             return shard
