@@ -9,8 +9,8 @@ import pytest
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = (ROOT / "docs" / "architecture.md").read_text()
 SOURCE: Final = ROOT / "src" / "odradek"
-BASES: Final = (ROOT, SOURCE, SOURCE / "server", SOURCE / "coordinator")
-"""Where a path of the page may begin: it names the rooms within these two by themselves."""
+BASES: Final = (ROOT, SOURCE, SOURCE / "server", SOURCE / "coordinator", SOURCE / "client")
+"""Where a path of the page may begin: it names the rooms within these three by themselves."""
 
 # In backticks and with a slash, up to the first blank; one that begins with a slash is a URL's.
 PATHS: Final = sorted(set(re.findall(r"`([\w.*][\w.*-]*/[^`\s]*)[^`\n]*`", PAGE)))

@@ -55,8 +55,12 @@ def _syncing_member(group: ClassicMembership, request: SyncGroupRequest) -> Memb
 
 
 def _assign(group: ClassicMembership, request: SyncGroupRequest) -> Persist:
-    """Append the assignment; a member that the leader left out gets an empty one."""
-    assignments = {given.member_id: bytes(given.assignment) for given in request.assignments}
+    """Append the assignment; a member that the leader left out gets an empty one, others are passed over."""
+    assignments = {
+        given.member_id: bytes(given.assignment)
+        for given in request.assignments
+        if given.member_id in group.members
+    }
 
     def appended(code: ErrorCode) -> ClassicEffects:
         if code is not ErrorCode.NONE:
