@@ -4,7 +4,8 @@ A test names what it needs: `client` runs it once for each client, `writer` once
 records all others read, `admin` once for each admin client, `tools` with Apache Kafka's own programs.
 `needs(Ability...)` skips clients without that ability. Every test runs on every `--target`. With
 `--brokers 3` Odradek is a cluster in which topics have three replicas, and tests marked `one_broker` are
-skipped.
+skipped; without it, those marked `three_brokers`. `--essential` leaves a few tests, marked so, with one
+client of each language.
 """
 
 import itertools
@@ -26,6 +27,8 @@ from odradek.net.blocking_connection import BrokerConnection
 
 collect_ignore = ["styles"]  # run by test_styles.py, in environments of their own
 
+ONE_PER_LANGUAGE = ("confluent-kafka", "java", "franz-go", "kafkajs")
+"""The client of each language that `--essential` keeps."""
 BROKER_SETTINGS = {
     "num.partitions": "1",
     "auto.create.topics.enable": "true",
@@ -53,23 +56,53 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how many brokers Odradek runs: 3 are a cluster with three replicas of each topic",
     )
 
+    parser.addoption(
+        "--essential",
+        action="store_true",
+        help=f"the tests that are marked so, with one client of each language: {', '.join(ONE_PER_LANGUAGE)}",
+    )
+    parser.addoption(
+        "--all-failures", action="store_true", help="every combination of failures of test_replication.py"
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Markers of this suite."""
     config.addinivalue_line("markers", "needs(*abilities): leave out clients without these abilities")
     config.addinivalue_line("markers", "needs_api(*names): leave out brokers that do not serve these APIs")
     config.addinivalue_line("markers", "one_broker(reason): left out with --brokers 3")
+    config.addinivalue_line("markers", "three_brokers: left out without --brokers 3")
+    config.addinivalue_line("markers", "essential: what --essential runs")
+    config.addinivalue_line("markers", "failures(*combinations): those that run without --all-failures")
     config.addinivalue_line("markers", "kip848: the protocol of consumer groups in which the broker assigns")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With a cluster, skip the tests that have nothing to do with it."""
-    if config.getoption("--brokers") == 1:
-        return
+    """Skip the tests that have nothing to do with so many brokers, and leave out what is not wanted."""
+    is_cluster = config.getoption("--brokers") > 1
     for test in items:
         mark = test.get_closest_marker("one_broker")
-        if mark is not None:
+        if mark is not None and is_cluster:
             test.add_marker(pytest.mark.skip(reason=mark.args[0]))
+        if test.get_closest_marker("three_brokers") is not None and not is_cluster:
+            test.add_marker(pytest.mark.skip(reason="runs with --brokers 3"))
+    wanted = [test for test in items if _is_wanted(config, test)]
+    config.hook.pytest_deselected(items=list(set(items) - set(wanted)))
+    items[:] = wanted
+
+
+def _is_wanted(config: pytest.Config, test: pytest.Item) -> bool:
+    values = getattr(test, "callspec", None)
+    parameters: dict[str, object] = {} if values is None else values.params
+    failures = test.get_closest_marker("failures")
+    if failures is not None and not config.getoption("--all-failures"):
+        combination = tuple(parameters[name] for name in ("target", "failure", "acks", "codec"))
+        if combination not in failures.args:
+            return False
+    if not config.getoption("--essential"):
+        return True
+    clients = [parameters[name] for name in ("client", "writer", "library") if name in parameters]
+    return test.get_closest_marker("essential") is not None and set(clients) <= set(ONE_PER_LANGUAGE)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -116,9 +149,14 @@ def _needs_api(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(scope="session")
-def all_clients(broker: BrokerProcess) -> Iterator[dict[str, Client]]:
-    """Every client that can run on this machine, by name."""
-    able = {name: kind(broker.bootstrap) for name, kind in CLIENTS.items() if not kind.missing()}
+def all_clients(request: pytest.FixtureRequest, broker: BrokerProcess) -> Iterator[dict[str, Client]]:
+    """Every client that can run on this machine and is wanted, by name."""
+    wanted = ONE_PER_LANGUAGE if request.config.getoption("--essential") else tuple(CLIENTS)
+    able = {
+        name: kind(broker.bootstrap)
+        for name, kind in CLIENTS.items()
+        if name in wanted and not kind.missing()
+    }
     yield able
     for each in able.values():
         each.close()

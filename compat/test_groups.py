@@ -69,6 +69,7 @@ def share(parts: list[Member], sizes: list[int]) -> None:
     poll_until(parts, is_shared, f"the partitions were never shared as {sizes}")
 
 
+@pytest.mark.essential
 @pytest.mark.parametrize("library", members.LIBRARIES)
 def test_a_group_goes_on_where_it_committed(
     library: str, join: Join, confluent: Client, four_partitions: str, fresh_name: Callable[[], str]
@@ -96,6 +97,7 @@ def test_what_was_not_committed_is_read_again(
         reader.leave()
 
 
+@pytest.mark.essential
 @pytest.mark.parametrize("library", members.LIBRARIES)
 def test_two_members_share_the_partitions_until_one_leaves(
     library: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]
@@ -211,6 +213,7 @@ def offsets_and_lags(tools: KafkaTools, group: str, topic: str) -> set[tuple[int
 
 @pytest.mark.kip848
 @pytest.mark.needs_api("ConsumerGroupHeartbeat")
+@pytest.mark.essential
 @pytest.mark.parametrize("library", members.NEW_PROTOCOL_LIBRARIES)
 def test_the_broker_assigns_in_the_new_protocol(
     library: str, join: Join, confluent: Client, four_partitions: str, fresh_name: Callable[[], str]

@@ -16,6 +16,7 @@ def wait_until_end(client: Client, topic: str, end: int) -> None:
     wait_until(lambda: client.offset_range(topic)[1] >= end, "the records never arrived")
 
 
+@pytest.mark.essential
 @pytest.mark.parametrize("acks", [0, 1, -1])
 def test_records_arrive_with_every_kind_of_acks(client: Client, topic: str, acks: int) -> None:
     client.write(topic, RECORDS, acks=acks)
@@ -33,6 +34,7 @@ def test_the_acknowledgement_tells_the_offset(client: Client, topic: str, acks: 
     assert client.write(topic, RECORDS, acks=acks) == list(range(50, 100))
 
 
+@pytest.mark.essential
 @pytest.mark.needs(Ability.IDEMPOTENCE)
 @pytest.mark.parametrize("codec", ["none", "zstd"])
 def test_an_idempotent_producer_writes_each_record_once(client: Client, topic: str, codec: str) -> None:

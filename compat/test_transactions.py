@@ -50,6 +50,7 @@ def values(records: list[Record]) -> list[bytes | None]:
     return [record.value for record in records]
 
 
+@pytest.mark.essential
 @pytest.mark.needs(Ability.TRANSACTIONS)
 def test_a_committed_transaction_is_read_by_every_client(
     start: Start, readers: list[Client], topic: str, fresh_name: Callable[[], str]

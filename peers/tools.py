@@ -44,13 +44,17 @@ class KafkaTools:
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
 
+    @staticmethod
+    def java(main_class: str, *arguments: str, flags: Sequence[str] = SHORT_JVM) -> list[str]:
+        """The command that runs a class of Apache Kafka. Raises JarsMissing."""
+        return ["java", *flags, "-Dlog4j2.level=ERROR", "-cp", class_path(), main_class, *arguments]
+
     def run(self, tool: str, *arguments: str, stdin: str = "", long: bool = False) -> str:
         """Run a tool by the name of its script, without `kafka-`, and without adding the broker's address.
 
         `long` gives it the full compiler, for tools that measure.
         """
-        command = ["java", *(LONG_JVM if long else SHORT_JVM), "-Dlog4j2.level=ERROR", "-cp", class_path()]
-        command += [self.MAIN_CLASSES[tool], *arguments]
+        command = self.java(self.MAIN_CLASSES[tool], *arguments, flags=LONG_JVM if long else SHORT_JVM)
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S)
         if done.returncode != 0:
             raise ToolFailed(f"{tool} {' '.join(arguments)}: {done.stdout}{done.stderr}")
@@ -65,8 +69,7 @@ class KafkaTools:
 
         Returns its reports, of one a second.
         """
-        command = ["java", *SHORT_JVM, "-Dlog4j2.level=ERROR", "-cp", class_path()]
-        command += [self.MAIN_CLASSES["replica-verification"], "--broker-list", self.bootstrap]
+        command = self.java(self.MAIN_CLASSES["replica-verification"], "--broker-list", self.bootstrap)
         command += ["--topics-include", topic, "--report-interval-ms", "1000"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as tool:
             try:

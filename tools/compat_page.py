@@ -19,7 +19,9 @@ ApiVersions tells a client; they are those of Apache Kafka 4.3.1 wherever an API
 [differs](#what-differs-from-apache-kafka). `./dev compat`
 holds brokers to it with clients and tools that people use, and runs the same suite against Apache Kafka.
 `./dev compat --brokers 3` runs it against a cluster, `odradek serve --brokers 3`, in which each topic has
-three replicas and `min.insync.replicas` is 2.
+three replicas and `min.insync.replicas` is 2; CI runs its `--essential` part, with one client of each
+language, and two of the failures that `--all-failures` makes while Kafka's VerifiableProducer and
+VerifiableConsumer run.
 
 | key | API | versions | KIPs (version: KIP) |
 |---:|---|---|---|
