@@ -24,6 +24,7 @@ from odradek.storage import file_names
 from odradek.testing.sim.node import SimNode
 from odradek.testing.sim.trial.actions import Actions
 from odradek.testing.sim.trial.history import Place
+from odradek.testing.sim.trial.mishap_kinds import Kind
 from odradek.testing.sim.trial.plan import Mishap
 
 LOOK_EVERY_MS: Final = 5
@@ -35,8 +36,6 @@ OPERATIONS_MAX: Final = 12
 """A death after a checkpoint comes after at most so many more operations of the disk."""
 CHECKPOINTS: Final = (file_names.RECOVERY_POINTS, file_names.HIGH_WATERMARKS, file_names.LOG_START_OFFSETS)
 LOG_DIRECTORY: Final = "/data"
-
-Kind = Callable[[Actions, SimNode, Mishap, Chance], None]
 
 
 def _wait(actions: Actions, has_come: Callable[[], bool], then: Callable[[], None]) -> None:
