@@ -7,7 +7,9 @@ from odradek.base.lazy_names import lazy_names
 if TYPE_CHECKING:
     from odradek.base.ids import TopicPartition
     from odradek.client.aio.consumer import Consumer, ConsumerInterceptor
+    from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
+    from odradek.client.aio.producer import Producer
     from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.core.consumer.commits import OffsetAndMetadata
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
@@ -20,7 +22,9 @@ __all__ = [
     "ConsumerRecord",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "Producer",
     "RebalanceListener",
+    "Receipt",
     "TopicPartition",
     "Why",
 ]
@@ -34,7 +38,9 @@ __getattr__ = lazy_names(
         "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
         "OffsetAndMetadata": "odradek.client.core.consumer.commits",
         "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
+        "Producer": "odradek.client.aio.producer",
         "RebalanceListener": "odradek.client.aio.rebalance_listener",
+        "Receipt": "odradek.client.aio.deliveries",
         "TopicPartition": "odradek.base.ids",
         "Why": "odradek.client.core.waiting",
     },
