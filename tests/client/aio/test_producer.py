@@ -178,6 +178,22 @@ async def test_what_a_broker_refuses_is_an_error_of_its_record_only(cluster: Clu
     assert [len(content) for content in (await stored(cluster, 1))[0]] == [10, 20, 30, 40, 50]
 
 
+@simulate(brokers=1, seeds=1)
+async def test_what_is_no_record_is_refused_and_leaves_nothing_behind(cluster: Cluster) -> None:
+    await cluster.create_topic("orders")
+    async with Producer(cluster.bootstrap_servers, linger_ms=0) as producer:
+        with pytest.raises(TypeError, match="the value of a record is bytes or None, not str"):
+            await producer.send("orders", "text")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="the header gate of a record is bytes or None, not int"):
+            await producer.send("orders", b"v", headers={"gate": 12})  # type: ignore[arg-type]
+        with pytest.raises(ApiError, match="timestamp -1 is not from 0"):
+            await producer.send("orders", b"v", timestamp_ms=-1)
+        with pytest.raises(ApiError, match="partition -1 is below 0"):
+            await producer.send("orders", b"v", partition=-1)
+        assert (await (await producer.send("orders", b"v"))).offset == 0
+    assert await stored(cluster, 1) == [[b"v"]]
+
+
 @simulate(brokers=1, seeds=3)
 async def test_cancelling_and_closing_leave_nothing_behind(cluster: Cluster) -> None:
     await cluster.create_topic("orders")

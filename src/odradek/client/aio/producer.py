@@ -28,7 +28,7 @@ from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.settings import producer_settings
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.settings import TRANSACTION_TIMEOUT_MS, TRANSACTIONAL_ID, Client, read_settings
-from odradek.records.framing import RecordHeaders
+from odradek.records.framing import LONG_MAX, RecordHeaders
 
 if TYPE_CHECKING:
     import ssl
@@ -86,13 +86,16 @@ class Producer:
         """Add a record; the future gets its receipt, or the error that kept it from being acknowledged.
 
         Waits at most `max.block.ms` for the topic and for memory. Raises ApiError if they do not come, if
-        the record is too large, or if the topic refuses records.
+        the record is too large, or if the topic refuses records; TypeError for what is not bytes.
         """
         driver, core, deliveries = self._running()
         encoded = _encoded(headers)
+        _check_bytes(key=key, value=value)
         if partition is not None and partition < 0:
             raise ApiError(ErrorCode.INVALID_PARTITIONS, f"partition {partition} is below 0")
         stamp_ms = driver.clock.wall_ms() if timestamp_ms is None else timestamp_ms
+        if not 0 <= stamp_ms <= LONG_MAX:
+            raise ApiError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {stamp_ms} is not from 0 to {LONG_MAX}")
         ends_ms = driver.now_ms + self._settings.max_block_ms
         seen = -1
         while True:
@@ -221,7 +224,16 @@ class Producer:
 
 def _encoded(headers: Headers) -> RecordHeaders:
     pairs = headers.items() if isinstance(headers, Mapping) else headers
-    return tuple((name.encode(), content) for name, content in pairs)
+    encoded = tuple((name.encode(), content) for name, content in pairs)
+    for name, content in encoded:
+        _check_bytes(**{f"header {name.decode()}": content})
+    return encoded
+
+
+def _check_bytes(**contents: object) -> None:
+    for name, content in contents.items():
+        if content is not None and not isinstance(content, bytes):
+            raise TypeError(f"the {name} of a record is bytes or None, not {type(content).__name__}")
 
 
 def _closed() -> ApiError:
