@@ -1,8 +1,13 @@
+import pickle
+
 import pytest
 
 from odradek.base.errors import SettingError
+from odradek.client.protection import NAMES
+from odradek.net.request_pipeline import ConnectionFailed
 from odradek.spark.offset_ranges import Edge
 from odradek.spark.source_options import SERVED, SourceOptions, parse_options
+from tests.net.protected_broker import ProtectedBroker
 
 BASE = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
 
@@ -45,14 +50,46 @@ def test_the_bootstrap_servers_are_required() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["kafka.security.protocol", "kafka.sasl.mechanism", "kafka.ssl.truststore.location"]
+    ("options", "sentence"),
+    [
+        ({"kafka.security.protocol": "TLS"}, "security.protocol is one of"),
+        ({"kafka.sasl.mechanism": "PLAIN"}, "no effect with security.protocol=PLAINTEXT"),
+        ({"kafka.security.protocol": "SSL", "kafka.ssl.engine.factory.class": "x"}, "no class is loaded"),
+        ({"kafka.security.protocol": "SASL_SSL"}, "sasl.mechanism is one of"),
+        ({"kafka.ssl.trust": "x"}, "ssl.trust is not a setting"),
+    ],
 )
-def test_protection_that_cannot_be_given_is_refused_and_secrets_are_not_repeated(name: str) -> None:
-    with pytest.raises(SettingError, match=f"{name}.* it speaks PLAINTEXT only"):
-        parse_options(BASE | {name: "SASL_SSL"})
+def test_protection_that_cannot_be_given_is_refused(options: dict[str, str], sentence: str) -> None:
+    with pytest.raises(SettingError, match=sentence):
+        parse_options(BASE | options)
+
+
+LOGIN = {
+    "kafka.security.protocol": "SASL_PLAINTEXT",
+    "kafka.sasl.mechanism": "PLAIN",
+    "kafka.sasl.username": "ada",
+    "kafka.sasl.password": "secret",
+}
+
+
+def test_protection_goes_to_the_tasks_and_secrets_are_not_shown() -> None:
+    options = pickle.loads(pickle.dumps(parse_options(BASE | LOGIN)))
+    assert dict(options.reading.protection)["sasl.password"] == "secret"
+    assert "secret" not in repr(options)
     with pytest.raises(SettingError) as refused:
         parse_options(BASE | {"kafka.sasl.jaas.config": "password=hidden"})
     assert "hidden" not in str(refused.value)
+
+
+def test_both_kinds_of_connections_log_in() -> None:
+    with ProtectedBroker() as broker:
+        servers = {"kafka.bootstrap.servers": f"127.0.0.1:{broker.port}"}
+        reading = parse_options(BASE | servers | LOGIN).reading
+        reading.connect_any().close()
+        reading.connect(("127.0.0.1", broker.port)).close()
+        assert broker.asked.count("SaslAuthenticateRequest") == 2
+        with pytest.raises(ConnectionFailed, match="who are you"):
+            parse_options(BASE | servers | LOGIN | {"kafka.sasl.password": "no"}).reading.connect_any()
 
 
 def test_plaintext_may_be_named() -> None:
@@ -91,7 +128,7 @@ CHECKED_APART = {
     "subscribe",
     "subscribepattern",
     "assign",
-    "kafka.security.protocol",
+    *(f"kafka.{name}" for name in NAMES),  # checked together, and each by the client's own tests
 }
 
 

@@ -11,9 +11,7 @@ from typing import TypeVar
 
 from odradek.base.errors import ApiError, OdradekError, SettingError
 from odradek.base.ids import TopicPartition
-from odradek.client.bootstrap import Address, connect_any
 from odradek.client.cluster import LATEST, Leaders, Offsets, fetch_leaders, list_offsets
-from odradek.net.blocking_connection import BrokerConnection
 from odradek.spark.offset_ranges import Edge, OffsetRange, bounds, plan, resolve, times
 from odradek.spark.source_options import SourceOptions
 
@@ -124,16 +122,8 @@ class Planning:
         if not partitions:
             return {}
         isolation = isolation or self._options.reading.isolation
-        return list_offsets(self._leaders, timestamp, partitions, isolation, self._connect)
-
-    def _connect(self, address: Address) -> BrokerConnection:
-        reading = self._options.reading
-        return BrokerConnection(
-            *address, client_id=reading.client_id, timeout_s=reading.request_timeout_ms / 1000
-        )
+        return list_offsets(self._leaders, timestamp, partitions, isolation, self._options.reading.connect)
 
     def _fetch_leaders(self) -> Leaders:
-        reading = self._options.reading
-        timeout_s = reading.request_timeout_ms / 1000
-        with connect_any(reading.bootstrap, client_id=reading.client_id, timeout_s=timeout_s) as connection:
+        with self._options.reading.connect_any() as connection:
             return fetch_leaders(connection, self._options.subscription.named_topics)

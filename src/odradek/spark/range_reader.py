@@ -8,7 +8,6 @@ from typing import Any
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
-from odradek.client.bootstrap import connect_any
 from odradek.client.cluster import EARLIEST, fetch_leaders, list_offsets_of_leader
 from odradek.client.configuration import ISOLATION_LEVELS
 from odradek.client.refusal import known_code
@@ -71,13 +70,12 @@ class _Retry(OdradekError):
 
 
 def _connect_to_leader(wanted: OffsetRange, options: ReadOptions) -> BrokerConnection:
-    timeout_s = options.request_timeout_ms / 1000
-    with connect_any(options.bootstrap, client_id=options.client_id, timeout_s=timeout_s) as connection:
+    with options.connect_any() as connection:
         leaders = fetch_leaders(connection, [wanted.topic_partition.topic])
     address = leaders.addresses.get(wanted.topic_partition)
     if address is None:
         raise _Retry(f"{wanted.topic_partition} has no leader")
-    return BrokerConnection(*address, client_id=options.client_id, timeout_s=timeout_s)
+    return options.connect(address)
 
 
 def _fetch_all(

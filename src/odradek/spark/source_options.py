@@ -5,14 +5,19 @@ module opens no connections.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 from uuid import uuid4
 
 from odradek.base.errors import SettingError
-from odradek.client.bootstrap import Address, parse_bootstrap_servers
+from odradek.client.bootstrap import Address, connect_any, parse_bootstrap_servers
 from odradek.client.configuration import ISOLATION_LEVELS
+from odradek.client.protection import NAMES as PROTECTION_NAMES
+from odradek.client.protection import PREFIXES, read_protection
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.net.security import UNPROTECTED, Security
 from odradek.spark.offset_ranges import Edge, Subscription, check_edge
 
 SERVED: Final = (
@@ -41,10 +46,10 @@ SERVED: Final = (
     "kafka.request.timeout.ms",
     "kafka.fetch.max.bytes",
     "kafka.fetch.max.wait.ms",
-    "kafka.security.protocol",
+    *(f"kafka.{name}" for name in PROTECTION_NAMES),
 )
 _STREAMS_ONLY: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
-_PROTECTION: Final = ("kafka.sasl.", "kafka.ssl.", "kafka.security.")
+_PROTECTION: Final = tuple(f"kafka.{prefix}" for prefix in PREFIXES)
 # Settings of the consumer that Spark's source refuses too, and what to use in their place.
 _NOT_TO_BE_SET: Final = {
     "kafka.auto.offset.reset": "give startingOffsets",
@@ -70,6 +75,33 @@ class ReadOptions:
     fetch_bytes_max: int = 8 << 20
     """Bytes of one answer; a batch that is larger is answered whole."""
     fetch_wait_max_ms: int = 500
+    protection: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """The settings `security.*`, `ssl.*` and `sasl.*`, which may hold secrets. They are sent as text because
+    each process makes its own TLS context; the files that they name must be where the tasks run.
+    """
+
+    def connect(self, address: Address) -> BrokerConnection:
+        """A connection to one broker. Raises ConnectionFailed."""
+        return BrokerConnection(
+            *address,
+            client_id=self.client_id,
+            timeout_s=self.request_timeout_ms / 1000,
+            security=_security(self.protection),
+        )
+
+    def connect_any(self) -> BrokerConnection:
+        """A connection to the first bootstrap server that answers. Raises ConnectionFailed."""
+        return connect_any(
+            self.bootstrap,
+            client_id=self.client_id,
+            timeout_s=self.request_timeout_ms / 1000,
+            security=_security(self.protection),
+        )
+
+
+@lru_cache(maxsize=8)
+def _security(protection: tuple[tuple[str, str], ...]) -> Security:
+    return read_protection(dict(protection))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +127,7 @@ def parse_options(options: Mapping[str, str], *, is_stream: bool = False) -> Sou
     """The options of a batch or a stream. Raises SettingError for the first that is unknown or malformed."""
     given = {name.lower(): value for name, value in options.items()}
     for name in sorted(given):
-        _check_name(name, given[name], is_stream=is_stream)
+        _check_name(name, is_stream=is_stream)
     if "kafka.bootstrap.servers" not in given:
         raise SettingError("the option kafka.bootstrap.servers is missing")
     isolation = _one_of(given, "kafka.isolation.level", tuple(ISOLATION_LEVELS), "read_uncommitted")
@@ -123,6 +155,7 @@ def parse_options(options: Mapping[str, str], *, is_stream: bool = False) -> Sou
             request_timeout_ms=_number(given, "kafkaConsumer.pollTimeoutMs", timeout_ms),
             fetch_bytes_max=_number(given, "kafka.fetch.max.bytes", 8 << 20, highest=1 << 30),
             fetch_wait_max_ms=_number(given, "kafka.fetch.max.wait.ms", 500, lowest=0),
+            protection=_protection(given),
         ),
         is_stream=is_stream,
     )
@@ -161,16 +194,19 @@ def _client_id(given: Mapping[str, str]) -> str:
     return "odradek"
 
 
-def _check_name(name: str, value: str, *, is_stream: bool) -> None:
+def _protection(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The settings that protect connections, without `kafka.`. Raises SettingError if they are wrong."""
+    found = {
+        name.removeprefix("kafka."): value for name, value in given.items() if name.startswith(_PROTECTION)
+    }
+    return () if read_protection(found) is UNPROTECTED else tuple(sorted(found.items()))
+
+
+def _check_name(name: str, *, is_stream: bool) -> None:
     """Raises SettingError for a name in lower case that is not served."""
     by_lower = {one.lower(): one for one in SERVED}
-    if name == "kafka.security.protocol" and value.strip().upper() == "PLAINTEXT":
-        return
     if name.startswith(_PROTECTION):
-        shown = f"{name}={value}" if name == "kafka.security.protocol" else name  # others may be secrets
-        raise SettingError(
-            f"{shown} asks for protection that the source odradek cannot give: it speaks PLAINTEXT only"
-        )
+        return  # `read_protection` says what it knows
     if is_stream and name.startswith("ending") and name in by_lower:
         raise SettingError(f"the option {by_lower[name]} is for batches: a stream has no end")
     if name in by_lower:
