@@ -373,6 +373,34 @@ def test_a_late_marker_does_not_end_the_next_transaction() -> None:
     assert marked(producing, late, number, 1) is ErrorCode.NONE, "that of an administrator, or a classic one"
 
 
+@pytest.mark.parametrize(("version", "error"), [(V2, ErrorCode.PRODUCER_FENCED), (CLASSIC, ErrorCode.NONE)])
+def test_a_delayed_end_meets_the_next_transaction(version: int, error: ErrorCode) -> None:
+    """KIP-890, Jepsen's report on Bufstream: a repeated EndTxn that was long on its way.
+
+    With transactions v2 its epoch is that of the transaction it means. A classic one looks like the end of
+    the transaction that is open now, as with Kafka: half of that is committed.
+    """
+    producing = Producing(version)
+    first, second = producing.others
+    producing.write(first)
+    late = EndTxnRequest(ID, *producing.producer, COMMIT)
+    producing.end(committed=COMMIT)
+    producing.wait_for("CompleteCommit")
+    producing.write(first)
+    answer = producing.until_done(producing.coordinator, late, 5 if producing.is_v2 else 3)
+    assert answer.error_code == error
+    if not producing.is_v2:
+        producing.wait_for("CompleteCommit")
+        assert producing.markers(first) == [True, True]
+        return
+    assert producing.state() == "Ongoing"
+    producing.write(second)
+    producing.end(committed=False)
+    producing.wait_for("CompleteAbort")
+    assert (producing.markers(first), producing.markers(second)) == ([True, False], [False])
+    producing.assert_nothing_is_open()
+
+
 # --- who may write
 
 
