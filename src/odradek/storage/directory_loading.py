@@ -19,6 +19,7 @@ from odradek.storage.log_directory import LogDirectory
 from odradek.storage.opening_report import OpeningReport
 from odradek.storage.recovery import load_log
 from odradek.storage.strays import is_stray, set_aside, take_back
+from odradek.storage.unfinished_moves import UnfinishedMoves
 
 
 class DirectoryLoader:
@@ -30,6 +31,7 @@ class DirectoryLoader:
         "_directories",
         "_expected",
         "_hosted",
+        "_moves",
         "high_watermarks",
         "missing",
         "reached",
@@ -50,9 +52,10 @@ class DirectoryLoader:
         self._config_for = config_for
         self._expected = expected
         """None: every log is accepted."""
+        self._moves = UnfinishedMoves()
         self.report = OpeningReport()
         self.high_watermarks: dict[TopicPartition, Offset] = {}
-        """The checkpointed HW of each log."""
+        """The checkpointed HW of each log; that of its own directory, which may not be the only one."""
         self.reached: dict[TopicPartition, Offset] = {}
         """The offset that each log had reached by the checkpoints, including logs that are gone."""
         self.missing: dict[TopicPartition, None] = {}
@@ -73,6 +76,7 @@ class DirectoryLoader:
                 self.report.offline_directories[directory.path] = directory.failure
             elif not directory.stopped_cleanly and any(log.place is directory for log in self._hosted.all()):
                 self.report.unclean_directories.append(directory.path)
+        self._moves.end(self._hosted, self.report)
         if self._expected is not None:
             self._note_missing(self._expected)
 
@@ -89,7 +93,8 @@ class DirectoryLoader:
         start_otherwise = 0 if is_known else None
         cleaned = self._read_checkpoint(directory, file_names.CLEANED_OFFSETS)
         high_watermarks = self._read_checkpoint(directory, file_names.HIGH_WATERMARKS)
-        self.high_watermarks.update(high_watermarks)
+        for partition, offset in high_watermarks.items():
+            self.high_watermarks.setdefault(partition, offset)
         for checkpoint in (recovery_points, high_watermarks):
             for reached_by, offset in checkpoint.items():
                 self.reached[reached_by] = max(offset, self.reached.get(reached_by, 0))
@@ -121,6 +126,7 @@ class DirectoryLoader:
             )
             log = Log(partition, directory, config, loaded)
             self._hosted.add(log)
+            self.high_watermarks[partition] = high_watermarks.get(partition, 0)
             log.mark_cleaned(cleaned.get(partition, 0))
             if not (loaded.report.clean and loaded.report.is_uneventful()):
                 self.report.logs.append(loaded.report)
@@ -151,6 +157,8 @@ class DirectoryLoader:
                 else:
                     report.strays_back.setdefault(path, []).append(back)
                     found.append(back)
+            elif self._moves.note(directory, name):
+                pass
             elif partition is None:
                 report.ignored.append(f"{path}/{name}")
             elif expected is None or not is_stray(directory, partition, expected):

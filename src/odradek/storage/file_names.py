@@ -4,6 +4,7 @@
 <log dir>/orders-3/00000000000000000042.snapshot      producer state as of offset 42
 <log dir>/orders-3.1f0c...-delete/                    a deleted log whose delay is not over yet
 <log dir>/orders-3.1f0c...-stray/                     a log whose topic the metadata store does not know
+<log dir>/orders-3.1f0c...-future/                    a copy of a log that Kafka was moving to this directory
 """
 
 import re
@@ -39,6 +40,7 @@ _OFFSET_DIGITS = 20
 _PARTITION_DIRECTORY = re.compile(r"(.+)-(0|[1-9][0-9]*)\Z")
 _DELETED_DIRECTORY = re.compile(r".+-[0-9]+\.[0-9a-f]{32}-delete\Z")
 _STRAY_DIRECTORY = re.compile(r".+-([0-9]+)\.[0-9a-f]{32}-stray\Z")
+_FUTURE_DIRECTORY = re.compile(r"(.+)-(0|[1-9][0-9]*)\.[0-9a-f]{32}-future\Z")
 _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.[a-z]+)\Z")
 
 
@@ -79,6 +81,12 @@ def partition_of_stray(name: str) -> int | None:
     """The partition's number in the name of a stray, or None for any other name."""
     match = _STRAY_DIRECTORY.match(name)
     return int(match[1]) if match else None
+
+
+def partition_of_future(name: str) -> TopicPartition | None:
+    """The partition in the name of a copy that was to become its log, or None for any other name."""
+    match = _FUTURE_DIRECTORY.match(name)
+    return TopicPartition(match[1], int(match[2])) if match else None
 
 
 def _set_aside(topic_partition: TopicPartition, ending: str) -> str:

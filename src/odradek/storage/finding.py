@@ -19,6 +19,8 @@ class FindingKind(Enum):
     STRAYS_SET_ASIDE = "logs of unknown topics were set aside"
     STRAYS_LEFT = "logs that an earlier start set aside are still there"
     STRAYS_BACK = "logs that were set aside have their topics again"
+    MOVE_ENDED = "logs stay where they are, although Kafka was moving them"
+    MOVE_LEFT = "a copy of a log that is not there"
     NOT_A_LOG = "something among the logs is no log"
     FILE_DAMAGED = "a file is damaged"
     LOG_CUT = "the end of a log was cut off"

@@ -37,6 +37,10 @@ class OpeningReport:
     """By directory, the strays that earlier startups set aside."""
     strays_back: dict[str, list[TopicPartition]] = field(default_factory=dict)
     """By directory, the logs that an earlier start had set aside and whose topics are known again."""
+    moves_ended: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs that Kafka was moving to it, and that stay where they are."""
+    moves_left: list[str] = field(default_factory=list)
+    """The paths of unfinished copies whose logs are not served."""
     missing_directories: tuple[UUID, ...] = ()
     """Log directories that this broker had and that are not there, as far as logs are missing."""
     missing_logs: list[TopicPartition] = field(default_factory=list)
@@ -56,7 +60,7 @@ class OpeningReport:
             Finding(Kind.DIRECTORY_OFFLINE, f"the log directory {path} is offline: {reason}")
             for path, reason in self.offline_directories.items()
         ]
-        found += self._findings_of_places() + self._findings_of_strays()
+        found += self._findings_of_places() + self._findings_of_strays() + self._findings_of_moves()
         found += [Finding(Kind.NOT_A_LOG, f"{path} is not a log and was left alone") for path in self.ignored]
         found += [Finding(Kind.FILE_DAMAGED, str(damage)) for damage in self.damages]
         for log in self.logs:
@@ -139,5 +143,24 @@ class OpeningReport:
                 f"the metadata store has their topics again: {some_of(logs)} in {path} were taken back",
             )
             for path, logs in self.strays_back.items()
+        ]
+        return found
+
+    def _findings_of_moves(self) -> list[Finding]:
+        found = [
+            Finding(
+                Kind.MOVE_ENDED,
+                f"Apache Kafka had not finished moving {some_of(logs)} to {path}: they stay in the directory"
+                " where they are, and the unfinished copies are removed",
+            )
+            for path, logs in self.moves_ended.items()
+        ]
+        found += [
+            Finding(
+                Kind.MOVE_LEFT,
+                f"{path} is an unfinished copy of a log that is not served here: it is left alone; remove it"
+                " if its records are not needed",
+            )
+            for path in self.moves_left
         ]
         return found

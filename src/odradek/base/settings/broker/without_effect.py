@@ -226,8 +226,11 @@ _AREAS: Final[dict[str, str]] = {
         early.start.listeners list
         initial.broker.registration.timeout.ms int
         log.dir.failure.timeout.ms long 1..
-        num.replica.alter.log.dirs.threads int
         replica.socket.receive.buffer.bytes int
+    """,
+    "logs are not moved between the directories of a broker yet": """
+        num.replica.alter.log.dirs.threads int
+        replica.alter.log.dirs.io.max.bytes.per.second long cluster-wide 0..
     """,
     "nothing is encrypted or protected in ZooKeeper yet": """
         zookeeper.clientCnxnSocket string
