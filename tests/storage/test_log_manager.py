@@ -179,6 +179,21 @@ def test_a_damaged_checkpoint_is_reported_and_ignored(broker: Broker, bench: Log
         again.close()
 
 
+def test_a_checkpoint_of_cleanings_without_content_is_kafkas_before_the_first_one(
+    broker: Broker, bench: LogBench
+) -> None:
+    """R12"""
+    manager = broker.start()
+    append(manager.create(ORDERS[0]), bench.batch(3))
+    manager.close()
+    file = broker.disk.file("/d1/cleaner-offset-checkpoint", create=True)
+    assert broker.start().report.damages == []
+    file.write_at(b"\xff", 0)
+    broker.disk.kill()
+    (damage,) = broker.start().report.damages
+    assert damage.path == "/d1/cleaner-offset-checkpoint"
+
+
 def test_a_directory_in_use_is_refused_and_left_alone(broker: Broker) -> None:
     manager = broker.start()
     before = broker.everything()

@@ -67,9 +67,14 @@ class LogCheckpoints:
     def read(
         self, directory: LogDirectory, name: str
     ) -> tuple[Mapping[TopicPartition, Offset], Damage | None]:
-        """Returns a file's offsets at startup, and its damage; no offsets if it is missing or damaged."""
+        """Returns a file's offsets at startup, and its damage; no offsets if it is missing or damaged.
+
+        Kafka makes `cleaner-offset-checkpoint` without content, and it stays so until the first cleaning.
+        """
         path = f"{directory.path}/{name}"
         offsets, damage = read_offsets(directory.file_system, path)
+        if damage is not None and name == file_names.CLEANED_OFFSETS and not directory.file_system.read(path):
+            damage = None
         if damage is None and directory.file_system.exists(path):
             self._written[path] = offsets
         return offsets, damage
