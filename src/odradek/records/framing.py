@@ -166,7 +166,7 @@ def _records(body: bytes, header: BatchHeader) -> Iterator[Record]:
         value, position = _read_bytes(body, position)
         headers: RecordHeaders = ()
         if body[position]:
-            headers, position = _read_headers(body, position, end)
+            headers, position = read_headers(body, position, end)
         else:
             position += 1
         if position != end:
@@ -253,7 +253,8 @@ def _read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
     raise InvalidRecord("a key or value of negative length")
 
 
-def _read_headers(body: bytes, position: int, record_end: int) -> tuple[RecordHeaders, int]:
+def read_headers(body: bytes, position: int, record_end: int) -> tuple[RecordHeaders, int]:
+    """A record's headers, their count at `position`, and the position behind them. Raises InvalidRecord."""
     count, position = read_varint(body, position)
     if not 0 <= count <= (record_end - position) // HEADER_ENTRY_BYTES_MIN:
         raise InvalidRecord(f"{count} headers are announced, {record_end - position} bytes are left for them")

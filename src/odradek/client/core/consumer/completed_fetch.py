@@ -13,9 +13,10 @@ from typing import NamedTuple
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
 from odradek.records.control import is_abort_marker
-from odradek.records.framing import RecordHeaders, iter_records
+from odradek.records.framing import RecordHeaders, body_of
 from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, check_crc, read_header
 from odradek.records.isolation import AbortedTransactions
+from odradek.records.record_tuples import decode_tuples
 from odradek.wire.messages.fetch import AbortedTransaction, PartitionData
 
 
@@ -171,12 +172,9 @@ class CompletedFetch:
 
     def _decoded(self, batch: memoryview, header: BatchHeader) -> list[ConsumerRecord]:
         topic, number = self.partition
-        epoch, is_append, first = header.leader_epoch, header.is_log_append_time, self._fetched_at
-        return [
-            ConsumerRecord(topic, number, offset, timestamp, key, value, headers, epoch, is_append)
-            for offset, timestamp, key, value, headers in iter_records(batch, header)
-            if offset >= first
-        ]
+        after = (header.leader_epoch, header.is_log_append_time)
+        body = body_of(batch, header)
+        return decode_tuples(ConsumerRecord, (topic, number), after, body, header, self._fetched_at)
 
     def _step_over(self) -> None:
         """At the end of a batch the next offset is the one behind the batch, whatever records it holds."""
