@@ -2,8 +2,8 @@
 
 - `header`: the 61 bytes in front of every batch, and the CRC over what follows.
 - `validation`: the rules for batches that a log did not write itself; `offsets` gives them their offsets.
-- `framing`, `record_tuples`, `record_check`, `timestamps`: the records inside a batch: decoding, all at once, checking,
-  lookup by time.
+- `framing`, `record_tuples`, `record_check`, `timestamps`: the records inside a batch: decoding, all at
+  once, checking, lookup by time.
 - `compression`: the codecs, with a bound on what comes out.
 - `isolation`: which batches a reader must not see.
 - `columnar`: records as Arrow columns, for who has numpy and pyarrow.
