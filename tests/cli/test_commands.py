@@ -445,12 +445,15 @@ def test_the_client_is_configured_by_a_file(
     file = tmp_path / "client.properties"
     file.write_text(f"bootstrap.servers={broker.bootstrap_servers}\n")
     output_of(capsys, "topics", "list", "--config", str(file))
-    file.write_text("security.protocol=SSL\n")
+    file.write_text("sasl.mechanism=PLAIN\n")
     assert run(["topics", "list", "--config", str(file)]) == 2
     assert capsys.readouterr().err == (
-        "odradek: security.protocol=SSL asks for protection that this client cannot give:"
-        " it speaks PLAINTEXT only\n"
+        "odradek: sasl.mechanism has no effect with security.protocol=PLAINTEXT:"
+        " it needs SASL_SSL or SASL_PLAINTEXT\n"
     )
+    file.write_text(f"bootstrap.servers={broker.bootstrap_servers}\nsecurity.protocol=SSL\n")
+    assert run(["topics", "list", "--config", str(file)]) == 1
+    assert capsys.readouterr().err.startswith(f"odradek: cannot connect to {broker.bootstrap_servers}: ")
 
 
 def test_version_and_help_are_given_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
