@@ -5,7 +5,8 @@ from pathlib import Path
 
 from odradek.base.uuids import parse_uuid
 from odradek.cli.main import run
-from odradek.client.admin import TOPIC_RESOURCE, Admin
+from odradek.client.admin import Admin
+from odradek.client.core.admin.configs import TOPIC_RESOURCE
 from odradek.metadata.kraft.records import KINDS
 from odradek.records.builder import BatchBuilder
 from odradek.testing import Broker

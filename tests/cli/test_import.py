@@ -13,7 +13,8 @@ import pytest
 
 from odradek.base.uuids import parse_uuid
 from odradek.cli.main import run
-from odradek.client.admin import TOPIC_RESOURCE, Admin
+from odradek.client.admin import Admin
+from odradek.client.core.admin.configs import TOPIC_RESOURCE
 from odradek.metadata import takeover
 from odradek.metadata.kraft.records import ABORT_TRANSACTION, BEGIN_TRANSACTION, END_TRANSACTION
 from odradek.testing import Broker

@@ -6,6 +6,7 @@ from odradek.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from odradek.base.ids import TopicPartition
+    from odradek.client.aio.admin import Admin
     from odradek.client.aio.consumer import Consumer, ConsumerInterceptor
     from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from odradek.client.core.waiting import Cause, Why
 
 __all__ = [
+    "Admin",
     "Cause",
     "Consumer",
     "ConsumerInterceptor",
@@ -32,6 +34,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "Admin": "odradek.client.aio.admin",
         "Cause": "odradek.client.core.waiting",
         "Consumer": "odradek.client.aio.consumer",
         "ConsumerInterceptor": "odradek.client.aio.consumer",

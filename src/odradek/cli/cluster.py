@@ -18,8 +18,9 @@ from odradek.cli.output import Column, colour_of_leader, say, say_json, sentence
 from odradek.cli.partition_names import partitions_named, read_partition_word
 from odradek.cli.reassign import COMMAND as REASSIGN
 from odradek.cli.watching import WATCH, watched
-from odradek.client.cluster_admin import ClusterAdmin, Elected, Election
+from odradek.client.cluster_admin import ClusterAdmin
 from odradek.client.cluster_state import ClusterPartition, ClusterState, Trouble
+from odradek.client.core.admin.cluster import Elected, Election
 
 HEALTHY = "All replicas are in sync, and all partitions are led by their preferred leader."
 _WORDS = {

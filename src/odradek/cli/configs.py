@@ -9,7 +9,8 @@ from odradek.cli.names import FILTER, matching
 from odradek.cli.output import Column, say, show
 from odradek.cli.setting_hints import hinting
 from odradek.cli.topics import assignments
-from odradek.client.admin import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Admin
+from odradek.client.admin import Admin
+from odradek.client.core.admin.configs import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 
 TYPES = {"topic": TOPIC_RESOURCE, "broker": BROKER_RESOURCE, "group": GROUP_RESOURCE}
 ALL_BROKERS = "all"

@@ -7,7 +7,8 @@ from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
 from odradek.cli.setting_hints import hinting
-from odradek.client.admin import TOPIC_RESOURCE, Admin
+from odradek.client.admin import Admin
+from odradek.client.core.admin.configs import TOPIC_RESOURCE
 from odradek.client.record_deletion import TO_THE_END, beyond_the_end, delete_records, partitions_of
 from odradek.client.topic_figures import figures_of, partitions_with_figures
 

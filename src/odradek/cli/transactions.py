@@ -23,8 +23,8 @@ from odradek.cli.output import Column, colour_of_state, counted, say, show, time
 from odradek.client.admin import Admin
 from odradek.client.admin_connection import Missing
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.transactions import PartitionProducer
 from odradek.client.open_transactions import (
-    PartitionProducer,
     abort_in_partition,
     find_hanging,
     holder_of,

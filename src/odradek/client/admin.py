@@ -6,17 +6,28 @@ forwards it. Every refusal is an ApiError with the broker's error code and messa
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.uuids import render_uuid
 from odradek.client.admin_connection import AdminConnection
+from odradek.client.core.admin.configs import (
+    BROKER_RESOURCE,
+    ConfigEntry,
+    alteration_request,
+    description_request,
+    entries_of,
+)
+from odradek.client.core.admin.topics import (
+    METADATA_VERSION_MAX,
+    NewTopic,
+    TopicDescription,
+    creation,
+    described_topics,
+    metadata_request,
+)
 from odradek.client.refusal import raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.create_partitions import (
@@ -25,69 +36,24 @@ from odradek.wire.messages.create_partitions import (
     CreatePartitionsTopic,
 )
 from odradek.wire.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from odradek.wire.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
     DescribeConfigsResponse,
 )
 from odradek.wire.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from odradek.wire.messages.metadata import MetadataResponse
 
 if TYPE_CHECKING:
-    from odradek.base.settings import Source
+    pass
 
 TIMEOUT_MS = 30_000
 KNOWN_MAX_S = 5.0
 _RETRY_S = 0.05
-
-TOPIC_RESOURCE = 2
-BROKER_RESOURCE = 4
-GROUP_RESOURCE = 32
-
-_SET, _DELETE = 0, 1
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionDescription:
-    """One partition as the cluster sees it; leader -1 when there is none."""
-
-    partition: int
-    leader: int
-    leader_epoch: int
-    replicas: list[int]
-    isr: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class TopicDescription:
-    """One topic and its partitions, in order."""
-
-    name: str
-    topic_id: str
-    internal: bool
-    partitions: list[PartitionDescription]
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
-    """One setting of a topic or broker; the value of a secret one is None."""
-
-    name: str
-    value: str | None
-    source: Source | None
-    read_only: bool
-    documentation: str | None
 
 
 class Admin(AdminConnection):
@@ -95,24 +61,8 @@ class Admin(AdminConnection):
 
     def list_topics(self, names: Sequence[str] | None = None) -> list[TopicDescription]:
         """Describe `names`, or all topics, by name. Raises ApiError for the first that is unknown."""
-        wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
-        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
-        answer = self._connection.ask(request, MetadataResponse, version_max=12)
-        described = []
-        for topic in answer.topics:
-            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic.name}")
-            raise_for(topic.error_code, about=f"topic {topic.name}")
-            partitions = [
-                PartitionDescription(
-                    one.partition_index, one.leader_id, one.leader_epoch, one.replica_nodes, one.isr_nodes
-                )
-                for one in sorted(topic.partitions, key=lambda one: one.partition_index)
-            ]
-            described.append(
-                TopicDescription(topic.name or "", render_uuid(topic.topic_id), topic.is_internal, partitions)
-            )
-        return sorted(described, key=lambda topic: topic.name)
+        answer = self._connection.ask(metadata_request(names), MetadataResponse, METADATA_VERSION_MAX)
+        return described_topics(answer)
 
     def create_topic(
         self,
@@ -123,12 +73,7 @@ class Admin(AdminConnection):
         configs: Mapping[str, str] | None = None,
     ) -> None:
         """Create a topic; -1 leaves partitions or replicas to the broker's defaults."""
-        topic = CreatableTopic(
-            name=name,
-            num_partitions=partitions,
-            replication_factor=replication_factor,
-            configs=[CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
-        )
+        topic = creation(NewTopic(name, partitions, replication_factor, configs or {}))
         request = CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_MS)
         for one in self._connection.ask(request, CreateTopicsResponse).topics:
             raise_for(one.error_code, one.error_message)
@@ -168,36 +113,14 @@ class Admin(AdminConnection):
 
     def describe_configs(self, resource_type: int, name: str) -> list[ConfigEntry]:
         """The settings of a topic, broker or group (one of the RESOURCE types), by its name."""
-        resource = DescribeConfigsResource(
-            resource_type=resource_type, resource_name=name, configuration_keys=None
-        )
-        request = DescribeConfigsRequest(resources=[resource], include_documentation=True)
+        request = description_request(resource_type, name)
         with self._connection_for(resource_type, name) as connection:
             (result,) = connection.ask(request, DescribeConfigsResponse).results
-        raise_for(result.error_code, result.error_message)
-        entries = [
-            ConfigEntry(
-                one.name,
-                None if one.is_sensitive else one.value,
-                _source(one.config_source),
-                one.read_only,
-                None if one.documentation is None else _without_markup(one.documentation),
-            )
-            for one in result.configs
-        ]
-        return sorted(entries, key=lambda entry: entry.name)
+        return entries_of(result)
 
     def alter_configs(self, resource_type: int, name: str, changes: Mapping[str, str | None]) -> None:
         """Set each setting to its text, or reset it to its default where the text is None."""
-        resource = AlterConfigsResource(
-            resource_type=resource_type,
-            resource_name=name,
-            configs=[
-                AlterableConfig(name=key, config_operation=_DELETE if value is None else _SET, value=value)
-                for key, value in changes.items()
-            ],
-        )
-        request = IncrementalAlterConfigsRequest(resources=[resource])
+        request = alteration_request(resource_type, name, changes)
         with self._connection_for(resource_type, name) as connection:
             for one in connection.ask(request, IncrementalAlterConfigsResponse).responses:
                 raise_for(one.error_code, one.error_message)
@@ -215,19 +138,3 @@ class Admin(AdminConnection):
                         yield connection
                     return
         yield self._connection
-
-
-def _without_markup(text: str) -> str:
-    """Documentation as plain text: Apache Kafka writes HTML."""
-    import html
-
-    return " ".join(html.unescape(re.sub(r"<[^<>]*>", " ", text)).split())
-
-
-def _source(number: int) -> Source | None:
-    from odradek.base.settings import Source  # 25 ms that few commands need
-
-    try:
-        return Source(number)
-    except ValueError:
-        return None

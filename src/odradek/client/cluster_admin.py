@@ -1,14 +1,11 @@
 """The admin client for a whole cluster: its state, and elections of leaders (KIP-460, KIP-700, KIP-966)."""
 
 import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
-from odradek.base.values import value
 from odradek.client.admin_connection import (
     FIND_COORDINATOR_VERSION_MAX,
     AdminConnection,
@@ -16,7 +13,8 @@ from odradek.client.admin_connection import (
 )
 from odradek.client.cluster import METADATA_VERSION_MAX
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.core.admin.cluster import Elected, Election, elected, election_request
+from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -30,7 +28,7 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     TopicRequest,
 )
-from odradek.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
+from odradek.wire.messages.elect_leaders import ElectLeadersResponse
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
@@ -42,25 +40,6 @@ _RETRY_S: Final = 0.05
 _TOPIC: Final = 2
 _RESOURCES_MAX: Final = 500
 """Topics in one request for settings."""
-
-
-class Election(IntEnum):
-    """Who may be elected."""
-
-    PREFERRED = 0
-    """The first replica, if it is in the ISR."""
-    UNCLEAN = 1
-    """Where no replica of the ISR lives, any that lives: it may miss records that were acknowledged."""
-
-
-@value
-class Elected:
-    """The result of an election in one partition."""
-
-    topic_partition: TopicPartition
-    code: ErrorCode
-    """NONE, or ELECTION_NOT_NEEDED if the leader stays, or why nobody could be elected."""
-    message: str
 
 
 class ClusterAdmin(AdminConnection):
@@ -113,22 +92,8 @@ class ClusterAdmin(AdminConnection):
 
         The new leaders may not be known to all brokers yet: see `wait_until_led`.
         """
-        wanted = None
-        if partitions is not None:
-            by_topic: dict[str, list[int]] = defaultdict(list)
-            for topic, number in partitions:
-                by_topic[topic].append(number)
-            wanted = [TopicPartitions(topic=topic, partitions=numbers) for topic, numbers in by_topic.items()]
-        request = ElectLeadersRequest(election_type=election, topic_partitions=wanted, timeout_ms=TIMEOUT_MS)
-        answer = self._connection.ask(request, ElectLeadersResponse)
-        raise_for(answer.error_code, about="no leaders were elected")
-        results = []
-        for result in answer.replica_election_results:
-            for one in result.partition_result:
-                code = known_code(one.error_code)
-                message = one.error_message or code.name.lower().replace("_", " ")
-                results.append(Elected(TopicPartition(result.topic, one.partition_id), code, message))
-        return sorted(results, key=lambda one: one.topic_partition)
+        answer = self._connection.ask(election_request(election, partitions), ElectLeadersResponse)
+        return elected(answer)
 
     def coordinator_of(self, kind: CoordinatorKey, key: str) -> BrokerId:
         """The coordinator of a group or transactional id.

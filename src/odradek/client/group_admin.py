@@ -3,7 +3,6 @@
 Requests about a group go to its coordinator, which FindCoordinator names; ListGroups goes to every broker.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,8 +11,22 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.admin_connection import AdminConnection, CoordinatorKey, Missing, patient
 from odradek.client.cluster import LATEST, Offsets, fetch_leaders, list_offsets
-from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.core.admin.groups import (
+    DESCRIBE_VERSION_MAX,
+    OFFSET_COMMIT_VERSION_MAX,
+    OFFSET_FETCH_VERSION_MAX,
+    GroupListing,
+    classic_group_of,
+    commit_request,
+    committed_offsets,
+    consumer_group_of,
+    listed_groups,
+    offset_deletion,
+    raise_for_commit,
+    raise_for_deletion,
+    raise_for_offset_deletion,
+)
+from odradek.client.group_description import GroupDescription
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.message import Message
 from odradek.wire.messages.consumer_group_describe import (
@@ -24,34 +37,12 @@ from odradek.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroup
 from odradek.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from odradek.wire.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
 from odradek.wire.messages.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
 )
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-
-# The versions whose layout names one group; later ones can name several.
-_OFFSET_FETCH_VERSION_MAX = 7
-# The last version that names topics by name; later ones only name them by id.
-_OFFSET_COMMIT_VERSION_MAX = 9
-_DESCRIBE_VERSION_MAX = 5
-
-
-@dataclass(frozen=True, slots=True)
-class GroupListing:
-    """One group of a list; state and type are empty where the broker does not return them."""
-
-    group: str
-    state: str
-    kind: str
-    protocol_type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +75,7 @@ class GroupAdmin(AdminConnection):
         """
 
         def listed(connection: BrokerConnection) -> list[GroupListing]:
-            answer = connection.ask(ListGroupsRequest(), ListGroupsResponse)
-            raise_for(answer.error_code, about="listing groups")
-            return [
-                GroupListing(one.group_id, one.group_state, one.group_type, one.protocol_type)
-                for one in answer.groups
-            ]
+            return listed_groups(connection.ask(ListGroupsRequest(), ListGroupsResponse))
 
         return sorted(self._ask_brokers(listed, missing), key=lambda one: one.group)
 
@@ -104,14 +90,8 @@ class GroupAdmin(AdminConnection):
         """All committed offsets of a group, by partition."""
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
             request = OffsetFetchRequest(group_id=group, topics=None)
-            answer = connection.ask(request, OffsetFetchResponse, _OFFSET_FETCH_VERSION_MAX)
-        raise_for(answer.error_code, about=f"group {group}")
-        return {
-            TopicPartition(topic.name, one.partition_index): one.committed_offset
-            for topic in answer.topics
-            for one in topic.partitions
-            if one.committed_offset >= 0
-        }
+            answer = connection.ask(request, OffsetFetchResponse, OFFSET_FETCH_VERSION_MAX)
+        return committed_offsets(answer, group)
 
     def lag(self, group: str) -> list[Lag]:
         """Returns the lag of each partition that the group has committed or that is assigned to a member."""
@@ -163,32 +143,10 @@ class GroupAdmin(AdminConnection):
         self, group: str, offsets: Mapping[TopicPartition, int], *, member: str = "", epoch: int = -1
     ) -> None:
         """Set a group's committed offsets: as a member in its epoch, or while the group has no members."""
-        by_topic: dict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
-        for (topic, number), offset in sorted(offsets.items()):
-            by_topic[topic].append(
-                OffsetCommitRequestPartition(
-                    partition_index=number, committed_offset=offset, committed_metadata=""
-                )
-            )
-        request = OffsetCommitRequest(
-            group_id=group,
-            member_id=member,
-            generation_id_or_member_epoch=epoch,
-            topics=[
-                OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in by_topic.items()
-            ],
-        )
+        request = commit_request(group, offsets, member, epoch)
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
-            answer = connection.ask(request, OffsetCommitResponse, _OFFSET_COMMIT_VERSION_MAX)
-        for answered in answer.topics:
-            for one in answered.partitions:
-                refused = known_code(one.error_code)
-                if refused is ErrorCode.UNKNOWN_MEMBER_ID and not member:
-                    raise ApiError(
-                        refused,
-                        f"group {group} has members, and only they may change its offsets: stop them first",
-                    )
-                raise_for(refused, about=f"{answered.name}-{one.partition_index}")
+            answer = connection.ask(request, OffsetCommitResponse, OFFSET_COMMIT_VERSION_MAX)
+        raise_for_commit(answer, group, member)
 
     @patient
     def delete_offsets(self, group: str, partitions: Sequence[TopicPartition]) -> None:
@@ -196,33 +154,16 @@ class GroupAdmin(AdminConnection):
 
         Raises ApiError for the first partition that refuses; in the others the offsets are then deleted.
         """
-        by_topic: dict[str, list[OffsetDeleteRequestPartition]] = defaultdict(list)
-        for name, number in partitions:
-            by_topic[name].append(OffsetDeleteRequestPartition(number))
-        request = OffsetDeleteRequest(
-            group, [OffsetDeleteRequestTopic(name, parts) for name, parts in by_topic.items()]
-        )
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
-            answer = connection.ask(request, OffsetDeleteResponse)
-        if answer.error_code == ErrorCode.NON_EMPTY_GROUP:
-            raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group} has members: it is still in use")
-        _raise_for_group(answer.error_code, group)
-        for topic in answer.topics:
-            for one in topic.partitions:
-                if one.error_code == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC:
-                    said = f"members of group {group} read topic {topic.name}: stop them first"
-                    raise ApiError(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, said)
-                raise_for(one.error_code, about=str(TopicPartition(topic.name, one.partition_index)))
+            answer = connection.ask(offset_deletion(group, partitions), OffsetDeleteResponse)
+        raise_for_offset_deletion(answer, group)
 
     @patient
     def delete(self, group: str) -> None:
         """Delete a group without members, with its offsets."""
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
             answer = connection.ask(DeleteGroupsRequest(groups_names=[group]), DeleteGroupsResponse)
-        for one in answer.results:
-            if one.error_code == ErrorCode.NON_EMPTY_GROUP:
-                raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group} has members: it is still in use")
-            _raise_for_group(one.error_code, group)
+        raise_for_deletion(answer, group)
 
 
 def _consumer_group(connection: BrokerConnection, group: str) -> GroupDescription | None:
@@ -230,23 +171,9 @@ def _consumer_group(connection: BrokerConnection, group: str) -> GroupDescriptio
     if not connection.serves(ConsumerGroupDescribeRequest):
         return None
     request = ConsumerGroupDescribeRequest(group_ids=[group])
-    (found,) = connection.ask(request, ConsumerGroupDescribeResponse).groups
-    if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-        return None
-    raise_for(found.error_code, about=f"group {group}")
-    return of_consumer_group(found)
+    return consumer_group_of(connection.ask(request, ConsumerGroupDescribeResponse), group)
 
 
 def _classic_group(connection: BrokerConnection, group: str) -> GroupDescription:
     request = DescribeGroupsRequest(groups=[group])
-    (found,) = connection.ask(request, DescribeGroupsResponse, _DESCRIBE_VERSION_MAX).groups
-    raise_for(found.error_code, about=f"group {group}")
-    if found.group_state == "Dead":
-        _raise_for_group(ErrorCode.GROUP_ID_NOT_FOUND, group)
-    return of_classic_group(found)
-
-
-def _raise_for_group(error_code: int, group: str) -> None:
-    if error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group}")
-    raise_for(error_code, about=f"group {group}")
+    return classic_group_of(connection.ask(request, DescribeGroupsResponse, DESCRIBE_VERSION_MAX), group)

@@ -4,22 +4,23 @@ A transaction *hangs* if a log holds it open but no transactional id has it: no 
 read-committed consumers do not get past its first offset. An administrator ends it in that partition.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import Offset, ProducerId, TopicPartition
-from odradek.base.values import value
+from odradek.base.ids import Offset, TopicPartition
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.transactions import (
+    PartitionProducer,
+    TransactionDescription,
+    described_producers,
+    producers_request,
+)
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.refusal import raise_for
-from odradek.client.transaction_admin import TransactionAdmin, TransactionDescription
-from odradek.net.blocking_connection import BrokerConnection
+from odradek.client.transaction_admin import TransactionAdmin
 from odradek.wire.messages.describe_producers import (
-    DescribeProducersRequest,
     DescribeProducersResponse,
-    TopicRequest,
 )
 from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -33,21 +34,6 @@ PARTITIONS_PER_REQUEST = 500
 _WRITE_MARKERS_VERSION_MAX = 1
 
 
-@value
-class PartitionProducer:
-    """An idempotent or transactional producer, as one partition knows it."""
-
-    partition: TopicPartition
-    producer_id: ProducerId
-    producer_epoch: int
-    coordinator_epoch: int
-    """That of the last marker; -1 before the first one."""
-    last_sequence: int
-    last_timestamp_ms: int
-    start_offset: Offset | None
-    """Where its open transaction begins; None when it has none."""
-
-
 def producers_of(config: ClientConfig, partitions: Sequence[TopicPartition]) -> list[PartitionProducer]:
     """The active producers of these partitions. Raises ApiError for a partition without a leader."""
     found: list[PartitionProducer] = []
@@ -57,7 +43,8 @@ def producers_of(config: ClientConfig, partitions: Sequence[TopicPartition]) -> 
                 raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{one} has no leader")
         for connection, led in leaders.by_broker(partitions):
             for start in range(0, len(led), PARTITIONS_PER_REQUEST):
-                found += _described(connection, led[start : start + PARTITIONS_PER_REQUEST])
+                request = producers_request(led[start : start + PARTITIONS_PER_REQUEST])
+                found += described_producers(connection.ask(request, DescribeProducersResponse))
     return sorted(found, key=lambda one: (one.partition, one.producer_id))
 
 
@@ -121,28 +108,3 @@ def abort_in_partition(config: ClientConfig, producer: PartitionProducer) -> Non
         connection, _ = led[0]
         answer = connection.ask(request, WriteTxnMarkersResponse, _WRITE_MARKERS_VERSION_MAX)
     raise_for(answer.markers[0].topics[0].partitions[0].error_code, about=str(partition))
-
-
-def _described(connection: BrokerConnection, partitions: Sequence[TopicPartition]) -> list[PartitionProducer]:
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, number in partitions:
-        by_topic[topic].append(number)
-    request = DescribeProducersRequest([TopicRequest(topic, numbers) for topic, numbers in by_topic.items()])
-    found = []
-    for answered in connection.ask(request, DescribeProducersResponse).topics:
-        for part in answered.partitions:
-            partition = TopicPartition(answered.name, part.partition_index)
-            raise_for(part.error_code, part.error_message, about=str(partition))
-            found += [
-                PartitionProducer(
-                    partition,
-                    one.producer_id,
-                    one.producer_epoch,
-                    one.coordinator_epoch,
-                    one.last_sequence,
-                    one.last_timestamp,
-                    None if one.current_txn_start_offset < 0 else one.current_txn_start_offset,
-                )
-                for one in part.active_producers
-            ]
-    return found

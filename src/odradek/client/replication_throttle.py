@@ -15,7 +15,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.admin import BROKER_RESOURCE, TOPIC_RESOURCE, Admin, ConfigEntry
+from odradek.client.admin import Admin
+from odradek.client.core.admin.configs import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigEntry
 from odradek.client.replica_placement import Replicas
 
 RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")

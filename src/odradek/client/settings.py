@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import ssl
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 INT32_MAX: Final = 0x7FFFFFFF
 INT64_MAX: Final = 0x7FFFFFFFFFFFFFFF
@@ -46,12 +47,14 @@ class Client(Flag):
 ALL: Final = Client.CONSUMER | Client.PRODUCER | Client.ADMIN
 
 
-class Setting(Generic[T]):
+class Setting(Generic[T_co]):
     """One row of the table; compared by identity."""
 
     __slots__ = ("clients", "default", "name", "read")
 
-    def __init__(self, name: str, clients: Client, default: T, read: Callable[[str, object], T]) -> None:
+    def __init__(
+        self, name: str, clients: Client, default: T_co, read: Callable[[str, object], T_co]
+    ) -> None:
         """`read` gets the name and what was given; it raises SettingError for what the setting cannot be."""
         self.name = name
         self.clients = clients
@@ -91,7 +94,8 @@ def read_settings(
     """The settings of one kind of client, by either name. Raises SettingError for the first fault."""
     table = {setting.name: setting for setting in TABLE if client in setting.clients}
     names = [*table, *PROTECTION_NAMES]
-    by_python = {name.replace(".", "_"): name for name in [*names, *_NO_EFFECT]}
+    known = [*PROTECTION_NAMES, *_NO_EFFECT, *(setting.name for setting in TABLE)]
+    by_python = {name.replace(".", "_"): name for name in known}
     values: dict[str, object] = {}
     protection: dict[str, str] = {}
     seen: dict[str, str] = {}

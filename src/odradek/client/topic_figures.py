@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from odradek.base.ids import Offset, TopicPartition
-from odradek.client.admin import PartitionDescription, TopicDescription
 from odradek.client.cluster import EARLIEST, LATEST, list_offsets_of_leader
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.topics import PartitionDescription, TopicDescription
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.log_sizes import sizes_on
 

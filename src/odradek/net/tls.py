@@ -70,11 +70,11 @@ def tls_fault(error: OSError) -> str:
     """Why the two sides have no TLS connection, in a few words."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the broker's certificate is not accepted: {error.verify_message.rstrip('.').lower()}"
+    if isinstance(error, ConnectionResetError | ssl.SSLEOFError):
+        return "the broker ended the connection during TLS's handshake"
     if isinstance(error, ssl.SSLError):
         reason = (error.reason or str(error)).lower().replace("_", " ")
         if "wrong version number" in reason or "record layer failure" in reason:
             return "the broker does not speak TLS there"
         return f"TLS failed: {reason}"
-    if isinstance(error, ConnectionResetError | ssl.SSLEOFError):
-        return "the broker ended the connection during TLS's handshake"
     return (error.strerror or str(error)).lower()

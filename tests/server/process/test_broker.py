@@ -16,7 +16,8 @@ import pytest
 from odradek.base.clock import Clock
 from odradek.base.errors import DataDirectoryError
 from odradek.base.settings import SettingLayers
-from odradek.client.admin import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Admin
+from odradek.client.admin import Admin
+from odradek.client.core.admin.configs import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.header import iter_headers

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from odradek.base.settings import SettingLayers
-from odradek.client.admin import BROKER_RESOURCE, Admin
+from odradek.client.admin import Admin
+from odradek.client.core.admin.configs import BROKER_RESOURCE
 from odradek.server.process.broker_thread import BrokerThread
 
 WAIT_S = 10.0

@@ -4,6 +4,7 @@
 - `cluster_view`: what the client knows about brokers, topics and leaders.
 - `routing`: which broker a request goes to; it finds coordinators and the controller.
 - `backoff`: how long to wait between attempts.
+- `admin`: the operations of an administrator, each a generator of requests.
 - `waiting`: what a client says it is waiting for.
 - `producer`: what is done with a record until it is acknowledged.
 

@@ -13,9 +13,9 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.client.admin_connection import CoordinatorKey
-from odradek.client.cluster_admin import Election
 from odradek.client.cluster_state import ClusterPartition
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.cluster import Election
 from odradek.client.reassignment_admin import ReassignmentAdmin
 from odradek.coordinator.placement import partition_for
 

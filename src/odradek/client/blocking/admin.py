@@ -1,0 +1,92 @@
+"""`odradek.Admin`: the admin client for programs without asyncio; any thread may use it.
+
+    with Admin("localhost:9092") as admin:
+        admin.create_topic("flights", partitions=3)
+        for topic in admin.describe_topics():
+            print(topic.name, len(topic.partitions))
+
+Its operations, arguments and errors are those of `odradek.aio.Admin` (`client/aio/admin`), which it runs on a
+thread of its own.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from odradek.base.closing import Closing
+from odradek.client.aio import admin as aio
+from odradek.client.blocking.network_thread import NetworkThread
+
+if TYPE_CHECKING:
+    import ssl
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+CLOSE_TIMEOUT_S = 30.0
+
+
+def _blocking(
+    method: Callable[Concatenate[aio.Admin, P], Coroutine[Any, Any, T]],
+) -> "Callable[Concatenate[Admin, P], T]":
+    """The blocking form of a method."""
+
+    @wraps(method)
+    def call(self: "Admin", /, *arguments: P.args, **named: P.kwargs) -> T:
+        return self._network.run(method(self._admin, *arguments, **named))
+
+    return call
+
+
+class Admin(Closing):
+    """An admin client; see the module. It raises ApiError for refusals.
+
+    Settings have Kafka's names, in the mapping `settings`, or Python's, as arguments
+    (`request_timeout_ms=5_000`).
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | list[str] | None = None,
+        *,
+        settings: Mapping[str, object] | None = None,
+        ssl_context: "ssl.SSLContext | None" = None,
+        sasl_oauth_token_provider: Callable[[], str] | None = None,
+        **named: object,
+    ) -> None:
+        """Nothing is connected before the first operation. Raises SettingError."""
+        self._admin = aio.Admin(
+            bootstrap_servers,
+            settings=settings,
+            ssl_context=ssl_context,
+            sasl_oauth_token_provider=sasl_oauth_token_provider,
+            **named,
+        )
+        self._network = NetworkThread("this admin client")
+
+    describe_cluster = _blocking(aio.Admin.describe_cluster)
+    elect_leaders = _blocking(aio.Admin.elect_leaders)
+    describe_log_dirs = _blocking(aio.Admin.describe_log_dirs)
+    list_topics = _blocking(aio.Admin.list_topics)
+    describe_topics = _blocking(aio.Admin.describe_topics)
+    create_topic = _blocking(aio.Admin.create_topic)
+    create_topics = _blocking(aio.Admin.create_topics)
+    delete_topics = _blocking(aio.Admin.delete_topics)
+    create_partitions = _blocking(aio.Admin.create_partitions)
+    describe_configs = _blocking(aio.Admin.describe_configs)
+    alter_configs = _blocking(aio.Admin.alter_configs)
+    list_offsets = _blocking(aio.Admin.list_offsets)
+    delete_records = _blocking(aio.Admin.delete_records)
+    list_groups = _blocking(aio.Admin.list_groups)
+    describe_group = _blocking(aio.Admin.describe_group)
+    delete_group = _blocking(aio.Admin.delete_group)
+    list_group_offsets = _blocking(aio.Admin.list_group_offsets)
+    alter_group_offsets = _blocking(aio.Admin.alter_group_offsets)
+    delete_group_offsets = _blocking(aio.Admin.delete_group_offsets)
+    list_transactions = _blocking(aio.Admin.list_transactions)
+    describe_transaction = _blocking(aio.Admin.describe_transaction)
+    fence_producer = _blocking(aio.Admin.fence_producer)
+
+    def close(self, timeout_s: float | None = CLOSE_TIMEOUT_S) -> None:
+        """Close all connections and end the thread; operations of other threads fail."""
+        self._network.close(timeout_s, self._admin.close())

@@ -1,0 +1,91 @@
+"""One operation of an administrator: a generator of requests and pauses that returns its result.
+
+    [Send(...), Send(...)]         send these; continue with their outcomes, in the same order
+    Pause(0, refused=[...])        wait for a backoff that rises with each number, then continue
+
+Whoever runs an operation ends it at its deadline. Refusals that pass by themselves (a coordinator that loads,
+a controller that moved, a broken connection) are not errors: the request is sent again, to where its broker
+is then. A topic that is unknown is an error at once, although Kafka's protocol guide calls it retriable.
+
+Invariant: an operation decides nothing by the time and keeps no state outside itself, so that it can be ended
+at any of its yields.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.client.core.requests import Outcome, Send
+from odradek.client.refusal import known_code
+from odradek.wire.message import Message
+
+FINAL: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.CORRUPT_MESSAGE})
+"""Retriable codes that end an operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait before requests are sent again."""
+
+    number: int
+    """How many pauses the operation has made in a row before this one."""
+    error: ApiError
+    """Why; what the operation fails with if its time is over."""
+    refused: tuple[tuple[Send, ErrorCode], ...] = ()
+    """The requests that were refused: their brokers may be the wrong ones."""
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Message)
+
+Operation: TypeAlias = Generator[Sequence[Send] | Pause, Sequence[Outcome], T]
+
+
+def passes(code: ErrorCode) -> bool:
+    """Whether a refusal passes by itself."""
+    return code.is_retriable and code not in FINAL
+
+
+def ask(send: Send, kind: type[R], codes: Callable[[R], Sequence[int]]) -> Operation[R]:
+    """The answer to one request, asked again while `codes`, those of the answer, contains one that passes.
+
+    The answer may contain other refusals. Raises ApiError if there is none.
+    """
+    (answer,) = yield from ask_all([send], kind, codes)
+    return answer
+
+
+def ask_all(sends: Sequence[Send], kind: type[R], codes: Callable[[R], Sequence[int]]) -> Operation[list[R]]:
+    """`ask` for several requests at once; those that are refused are asked again, the others are not."""
+    answers: dict[int, R] = {}
+    pauses = 0
+    while True:
+        asked = [number for number in range(len(sends)) if number not in answers]
+        if not asked:
+            return [answers[number] for number in range(len(sends))]
+        # A request is compared by identity, and each of them has one outcome.
+        again = [_copy(sends[number]) for number in asked]
+        outcomes = yield again
+        refused: list[tuple[Send, ApiError]] = []
+        for number, outcome in zip(asked, outcomes, strict=True):
+            error = outcome.error
+            if error is None:
+                answer = outcome.answer(kind)
+                passing = [code for code in map(known_code, codes(answer)) if passes(code)]
+                if not passing:
+                    answers[number] = answer
+                    continue
+                error = ApiError(passing[0], passing[0].name.lower().replace("_", " "))
+            elif not passes(error.code):
+                raise error
+            refused.append((outcome.send, error))
+        if refused:
+            marks = tuple((send, error.code) for send, error in refused)
+            yield Pause(pauses, refused[0][1], marks)
+            pauses += 1
+
+
+def _copy(send: Send) -> Send:
+    return Send(send.to, send.request, send.tag, send.timeout_ms, send.highest)

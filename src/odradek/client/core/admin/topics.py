@@ -1,0 +1,192 @@
+"""Topics: describe, create, delete, more partitions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.uuids import render_uuid
+from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
+from odradek.client.refusal import raise_for
+from odradek.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+from odradek.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+METADATA_VERSION_MAX = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDescription:
+    """One partition as the cluster sees it; leader -1 when there is none."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """One topic and its partitions, in order."""
+
+    name: str
+    topic_id: str
+    internal: bool
+    partitions: list[PartitionDescription]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create."""
+
+    name: str
+    partitions: int = -1
+    """-1: the broker's `num.partitions`."""
+    replication_factor: int = -1
+    """-1: the broker's `default.replication.factor`."""
+    configs: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the topic by Kafka's names."""
+    assignments: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    """The brokers of each partition, instead of numbers; the first one is preferred as the leader."""
+
+
+def metadata_request(names: Iterable[str] | None) -> MetadataRequest:
+    """Asks for these topics, or for all; it makes none of them."""
+    wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+    return MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+
+
+def described_topics(answer: MetadataResponse) -> list[TopicDescription]:
+    """The topics of an answer, by name. Raises ApiError for the first that is unknown."""
+    described = []
+    for topic in answer.topics:
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic.name}")
+        raise_for(topic.error_code, about=f"topic {topic.name}")
+        partitions = [
+            PartitionDescription(
+                one.partition_index, one.leader_id, one.leader_epoch, one.replica_nodes, one.isr_nodes
+            )
+            for one in sorted(topic.partitions, key=lambda one: one.partition_index)
+        ]
+        described.append(
+            TopicDescription(topic.name or "", render_uuid(topic.topic_id), topic.is_internal, partitions)
+        )
+    return sorted(described, key=lambda topic: topic.name)
+
+
+def creation(topic: NewTopic) -> CreatableTopic:
+    """The topic in a request; partitions and replicas are not named where brokers are."""
+    placed = [CreatableReplicaAssignment(number, list(ids)) for number, ids in topic.assignments.items()]
+    return CreatableTopic(
+        name=topic.name,
+        num_partitions=-1 if placed else topic.partitions,
+        replication_factor=-1 if placed else topic.replication_factor,
+        assignments=placed,
+        configs=[CreatableTopicConfig(name=key, value=value) for key, value in topic.configs.items()],
+    )
+
+
+def describe_topics(names: Sequence[str] | None = None) -> Operation[list[TopicDescription]]:
+    """Describe these topics, or all with the internal ones, by name. Raises ApiError for an unknown one."""
+    send = Send(ToAny(), metadata_request(names), highest=METADATA_VERSION_MAX)
+    return described_topics((yield from ask(send, MetadataResponse, _metadata_codes)))
+
+
+def list_topics(*, internal: bool = False) -> Operation[list[str]]:
+    """The names of all topics, in order, without or with the internal ones."""
+    send = Send(ToAny(), metadata_request(None), highest=METADATA_VERSION_MAX)
+    answer = yield from ask(send, MetadataResponse, lambda _: [])
+    return sorted(one.name or "" for one in answer.topics if internal or not one.is_internal)
+
+
+def create_topics(topics: Sequence[NewTopic], *, validate_only: bool = False) -> Operation[None]:
+    """Create topics, or only find out whether they could be created.
+
+    Raises ApiError for the first that is refused; the message says which others were created.
+    """
+    request = CreateTopicsRequest([creation(one) for one in topics], REQUEST_TIMEOUT_MS, validate_only)
+    answer = yield from ask(
+        Send(ToController(), request),
+        CreateTopicsResponse,
+        lambda answer: [one.error_code for one in answer.topics],
+    )
+    results = [(one.name, one.error_code, one.error_message) for one in answer.topics]
+    raise_for_all(results, "topic", "validated" if validate_only else "created")
+
+
+def create_topic(
+    name: str,
+    *,
+    partitions: int = -1,
+    replication_factor: int = -1,
+    configs: Mapping[str, str] | None = None,
+) -> Operation[None]:
+    """Create a topic; -1 leaves partitions or replicas to the broker's defaults."""
+    yield from create_topics([NewTopic(name, partitions, replication_factor, configs or {})])
+
+
+def delete_topics(names: Sequence[str]) -> Operation[None]:
+    """Delete topics with everything in them.
+
+    Raises ApiError for the first that is refused; the message says which others were deleted.
+    """
+    states = [DeleteTopicState(name=name) for name in names]
+    request = DeleteTopicsRequest(list(names), states, REQUEST_TIMEOUT_MS)
+    answer = yield from ask(
+        Send(ToController(), request),
+        DeleteTopicsResponse,
+        lambda answer: [one.error_code for one in answer.responses],
+    )
+    results = [(one.name or "", one.error_code, one.error_message) for one in answer.responses]
+    raise_for_all(results, "topic", "deleted")
+
+
+def create_partitions(totals: Mapping[str, int], *, validate_only: bool = False) -> Operation[None]:
+    """Raise the number of partitions of topics to these totals.
+
+    Raises ApiError for the first that is refused; the message says which others were changed.
+    """
+    wanted = [
+        CreatePartitionsTopic(name=name, count=total, assignments=None) for name, total in totals.items()
+    ]
+    request = CreatePartitionsRequest(wanted, REQUEST_TIMEOUT_MS, validate_only)
+    answer = yield from ask(
+        Send(ToController(), request),
+        CreatePartitionsResponse,
+        lambda answer: [one.error_code for one in answer.results],
+    )
+    results = [(one.name, one.error_code, one.error_message) for one in answer.results]
+    raise_for_all(results, "topic", "validated" if validate_only else "changed")
+
+
+def raise_for_all(results: Iterable[tuple[str, int, str | None]], kind: str, done: str) -> None:
+    """Raise ApiError for the first refusal among (name, error code, message); it says what was done."""
+    good, first = [], None
+    for name, error_code, message in results:
+        try:
+            raise_for(error_code, message, about="" if message else f"{kind} {name}")
+        except ApiError as refused:
+            first = first or refused
+        else:
+            good.append(name)
+    if first is not None:
+        others = f"; {done}: {', '.join(good)}" if good else ""
+        raise ApiError(first.code, f"{first.message}{others}")
+
+
+def _metadata_codes(answer: MetadataResponse) -> list[int]:
+    return [one.error_code for one in answer.topics]

@@ -1,0 +1,163 @@
+"""The admin client on simulated clusters, whose brokers and controller may go away meanwhile."""
+
+import asyncio
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, SettingError
+from odradek.base.ids import TopicPartition
+from odradek.client.aio.admin import Admin
+from odradek.client.core.admin.cluster import Election
+from odradek.client.core.admin.offsets import EARLIEST, LATEST
+from odradek.client.core.admin.topics import NewTopic
+from odradek.client.core.requests import ToCoordinator
+from odradek.testing import Cluster, simulate
+
+pytestmark = pytest.mark.slow
+
+FLIGHTS = TopicPartition("flights", 0)
+
+
+async def listed(admin: Admin, topics: list[str]) -> None:
+    """Return when the brokers list these topics: one that is asked may not know the latest yet."""
+    while await admin.list_topics() != topics:
+        await asyncio.sleep(0.1)
+
+
+@simulate(brokers=3, seeds=3)
+async def test_topics_are_made_changed_and_deleted(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topic("flights", partitions=2, replication_factor=3)
+        await admin.create_topics(
+            [
+                NewTopic("planes", configs={"retention.ms": "1000"}),
+                NewTopic("pilots", assignments={0: [2, 3]}),
+            ]
+        )
+        await listed(admin, ["flights", "pilots", "planes"])
+        await admin.create_partitions({"flights": 4})
+        flights, pilots = await admin.describe_topics(["pilots", "flights"])
+        while len(flights.partitions) < 4:
+            flights, pilots = await admin.describe_topics(["pilots", "flights"])
+        assert [one.partition for one in flights.partitions] == [0, 1, 2, 3]
+        assert pilots.partitions[0].replicas == [2, 3]
+        entries = {one.name: one.value for one in await admin.describe_configs("topic", "planes")}
+        assert entries["retention.ms"] == "1000"
+        await admin.alter_configs("topic", "planes", {"retention.ms": None, "cleanup.policy": "compact"})
+        entries = {one.name: one.value for one in await admin.describe_configs("topic", "planes")}
+        assert (entries["retention.ms"], entries["cleanup.policy"]) == ("604800000", "compact")
+        await admin.delete_topics(["planes", "pilots"])
+        await listed(admin, ["flights"])
+
+
+@simulate(brokers=3, seeds=2)
+async def test_refusals_say_what_was_done(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topic("flights")
+        with pytest.raises(ApiError, match="the topic flights exists already; created: planes") as refused:
+            await admin.create_topics([NewTopic("flights"), NewTopic("planes")])
+        assert refused.value.code is ErrorCode.TOPIC_ALREADY_EXISTS
+        with pytest.raises(ApiError, match="there is no topic trains"):
+            await admin.describe_topics(["trains"])
+        with pytest.raises(ApiError) as unknown:
+            await admin.list_offsets({TopicPartition("flights", 7): LATEST})
+        assert unknown.value.message == "there is no partition flights-7"
+        with pytest.raises(ApiError, match="there is no group billing"):
+            await admin.describe_group("billing")
+        with pytest.raises(ValueError, match="settings are those of one of topic, broker, group"):
+            await admin.describe_configs("cluster", "x")
+
+
+@simulate(brokers=3, seeds=2)
+async def test_the_cluster_is_described(cluster: Cluster) -> None:
+    async with Admin(bootstrap_servers=cluster.bootstrap_servers, client_id="me") as admin:
+        described = await admin.describe_cluster()
+        assert [one.broker_id for one in described.brokers] == sorted(cluster.brokers)
+        assert described.controller in cluster.brokers
+        entries = {one.name: one.value for one in await admin.describe_configs("broker", "1")}
+        assert entries["node.id"] == "1"
+        await admin.create_topic("flights", replication_factor=3)
+        directories = await admin.describe_log_dirs()
+        assert {one.broker_id for one in directories if FLIGHTS in one.sizes} == set(cluster.brokers)
+        (result,) = await admin.elect_leaders(Election.PREFERRED, [FLIGHTS])
+        assert result.code is ErrorCode.ELECTION_NOT_NEEDED
+
+
+@simulate(brokers=3, seeds=2)
+async def test_groups_and_offsets(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topic("flights", replication_factor=3)
+        await admin.alter_group_offsets("billing", {FLIGHTS: 0})
+        assert await admin.list_group_offsets("billing") == {FLIGHTS: 0}
+        assert [one.group for one in await admin.list_groups()] == ["billing"]
+        assert (await admin.describe_group("billing")).state == "Empty"
+        await admin.delete_group_offsets("billing", [FLIGHTS])
+        assert await admin.list_group_offsets("billing") == {}
+        await admin.alter_group_offsets("billing", {FLIGHTS: 0})
+        await admin.delete_group("billing")
+        assert await admin.list_groups() == []
+        assert await admin.list_offsets({FLIGHTS: LATEST}) == {FLIGHTS: 0}
+        assert await admin.list_offsets({FLIGHTS: EARLIEST}, isolation_level="read_committed") == {FLIGHTS: 0}
+        assert await admin.delete_records({FLIGHTS: 0}) == {FLIGHTS: 0}
+        assert await admin.list_transactions() == []
+        with pytest.raises(ApiError, match="there is no transactional id pay"):
+            await admin.fence_producer("pay")
+
+
+@simulate(brokers=3, seeds=10)
+async def test_the_controller_moves_while_topics_are_made(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.describe_cluster()
+        controller = cluster.controller
+        assert controller is not None
+        cluster.kill(controller)
+        await admin.create_topic("flights", replication_factor=2)
+        await listed(admin, ["flights"])
+        found = await admin.list_offsets({FLIGHTS: LATEST})
+        assert found == {FLIGHTS: 0}
+
+
+@simulate(brokers=3, seeds=10)
+async def test_the_coordinator_of_a_group_moves(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topic("flights", replication_factor=3)
+        await admin.alter_group_offsets("billing", {FLIGHTS: 0})
+        assert admin._driver is not None
+        cluster.kill(admin._driver.routing.node_of_coordinator(ToCoordinator("billing")))
+        assert await admin.list_group_offsets("billing") == {FLIGHTS: 0}
+
+
+@simulate(brokers=1, seeds=2)
+async def test_an_operation_ends_in_its_time_and_leaves_the_client_usable(cluster: Cluster) -> None:
+    (broker,) = cluster.brokers
+    async with Admin(cluster.bootstrap_servers, settings={"default.api.timeout.ms": 5_000}) as admin:
+        await admin.list_topics()
+        cluster.kill(broker)
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(ApiError, match="given up after 5,000 ms"):
+            await admin.list_topics()
+        assert asyncio.get_running_loop().time() - began <= 6
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(admin.list_topics(), 1)
+        await cluster.start(broker)
+        assert await admin.list_topics() == []
+
+
+@simulate(brokers=1, seeds=1)
+async def test_a_closed_client_says_so(cluster: Cluster) -> None:
+    admin = Admin(cluster.bootstrap_servers)
+    await admin.list_topics()
+    await admin.close()
+    await admin.close()
+    with pytest.raises(ApiError, match="this admin client was closed"):
+        await admin.list_topics()
+
+
+def test_settings_are_checked_before_anything_is_connected() -> None:
+    with pytest.raises(SettingError, match=r"group\.id is no setting of an admin"):
+        Admin("localhost:9092", group_id="g")
+    with pytest.raises(SettingError, match="bootstrap servers are a list of host:port"):
+        Admin("localhost")
+    with pytest.raises(SettingError, match="are the same setting"):
+        Admin("localhost:9092", settings={"bootstrap.servers": "localhost:9092"})

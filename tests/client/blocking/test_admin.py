@@ -1,0 +1,58 @@
+"""The blocking admin client, on a broker of this process."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import odradek
+import odradek.aio
+from odradek import EARLIEST, LATEST, Admin, ApiError, NewTopic, SettingError, TopicPartition
+from odradek.client.blocking.network_thread import Misuse
+from odradek.testing import Broker
+
+pytestmark = pytest.mark.slow
+
+FLIGHTS = TopicPartition("flights", 0)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker() as running:
+        yield running
+
+
+def test_operations_are_those_of_the_asyncio_client(broker: Broker) -> None:
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic("flights", 2)])
+        broker.produce("flights", "EWR to IAH", partition=0)
+        assert admin.list_topics() == ["flights"]
+        assert admin.list_offsets({FLIGHTS: LATEST}) == {FLIGHTS: 1}
+        assert admin.delete_records({FLIGHTS: 1}) == {FLIGHTS: 1}
+        assert admin.list_offsets({FLIGHTS: EARLIEST}) == {FLIGHTS: 1}
+        with pytest.raises(ApiError, match="there is no topic planes"):
+            admin.describe_topics(["planes"])
+        admin.delete_topics(["flights"])
+    with pytest.raises(Misuse, match="this admin client was closed"):
+        admin.list_topics()
+
+
+def test_both_clients_have_the_same_operations_and_describe_them() -> None:
+    operations = {name for name in vars(odradek.aio.Admin) if not name.startswith("_")} - {"close"}
+    assert operations == {name for name in vars(Admin) if not name.startswith("_")} - {"close"}
+    assert len(operations) > 20
+    for name in operations:
+        assert (getattr(Admin, name).__doc__ or "").strip(), name
+        assert getattr(Admin, name).__name__ == name
+
+
+def test_nobody_there_is_an_error_in_its_time() -> None:
+    with (
+        Admin("127.0.0.1:1", default_api_timeout_ms=300) as admin,
+        pytest.raises(ApiError, match="given up after 300 ms"),
+    ):
+        admin.list_topics()
+
+
+def test_wrong_settings_start_no_thread() -> None:
+    with pytest.raises(SettingError, match=r"did you mean client\.id"):
+        Admin("127.0.0.1:1", client_idd="me")

@@ -1,0 +1,151 @@
+"""The network thread of blocking clients: results, exceptions, interruptions, misuse."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from odradek.client.blocking.network_thread import Misuse, NetworkThread
+
+
+async def nothing() -> None:
+    pass
+
+
+@pytest.fixture
+def network() -> Iterator[NetworkThread]:
+    made = NetworkThread("this client")
+    yield made
+    made.close(10, nothing())
+
+
+def test_a_coroutine_runs_on_the_thread_and_its_result_comes_here(network: NetworkThread) -> None:
+    async def where() -> threading.Thread:
+        return threading.current_thread()
+
+    thread = network.run(where())
+    assert thread is not threading.current_thread()
+    assert thread.daemon, "it does not keep the process alive"
+
+
+def test_an_exception_comes_through(network: NetworkThread) -> None:
+    async def fail() -> None:
+        raise LookupError("no such thing")
+
+    with pytest.raises(LookupError, match="no such thing"):
+        network.run(fail())
+
+
+def test_a_timeout_of_the_coroutine_is_its_own(network: NetworkThread) -> None:
+    async def fail() -> None:
+        raise TimeoutError("of the application")
+
+    with pytest.raises(TimeoutError, match="of the application"):
+        network.run(fail())
+
+
+def test_ctrl_c_cancels_the_call_and_leaves_the_client_usable(network: NetworkThread) -> None:
+    cancelled = threading.Event()
+
+    async def wait() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        network.run(wait())
+    assert cancelled.wait(10)
+    network.run(nothing())
+
+
+def test_threads_may_share_it(network: NetworkThread) -> None:
+    meeting = threading.Barrier(2)
+    both: list[int] = []
+
+    async def meet(mine: int) -> int:
+        await asyncio.to_thread(meeting.wait, 10)
+        return mine
+
+    other = threading.Thread(target=lambda: both.append(network.run(meet(2))))
+    other.start()
+    both.append(network.run(meet(1)))
+    other.join(10)
+    assert sorted(both) == [1, 2]
+
+
+def test_after_close_it_says_so() -> None:
+    network = NetworkThread("this client")
+    network.close(10, nothing())
+    network.close(10, nothing())
+    assert not network._thread.is_alive()
+    with pytest.raises(Misuse, match="this client was closed"):
+        network.run(nothing())
+
+
+def test_a_call_of_another_thread_ends_when_it_is_closed() -> None:
+    network = NetworkThread("this client")
+    began = threading.Event()
+    errors: list[Exception] = []
+
+    async def wait() -> None:
+        began.set()
+        await asyncio.get_running_loop().create_future()
+
+    def call() -> None:
+        try:
+            network.run(wait())
+        except Misuse as misuse:
+            errors.append(misuse)
+
+    other = threading.Thread(target=call)
+    other.start()
+    assert began.wait(10)
+    network.close(10, nothing())
+    other.join(10)
+    assert [str(one) for one in errors] == ["this client was closed by another thread"]
+
+
+def test_a_close_that_does_not_end_is_given_up() -> None:
+    network = NetworkThread("this client")
+
+    async def never() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(TimeoutError, match=r"this client did not end within 0\.01 s"):
+        network.close(0.01, never())
+    network._thread.join(10)
+    assert not network._thread.is_alive()
+
+
+def test_it_cannot_wait_for_itself(network: NetworkThread) -> None:
+    async def call() -> None:
+        network.run(nothing())
+
+    with pytest.raises(Misuse, match="from its own network thread"):
+        network.run(call())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_is_told_to_make_its_own(network: NetworkThread) -> None:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:  # pragma: no cover - another process
+        try:
+            network.run(nothing())
+        except Misuse as misuse:
+            os.write(writing, str(misuse).encode())
+        finally:
+            network.close(0, nothing())
+            os._exit(0)
+    os.close(writing)
+    said = os.read(reading, 1_000).decode()
+    os.close(reading)
+    os.waitpid(child, 0)
+    assert said.startswith("this client was made before this process was forked")
+    network.run(nothing())
