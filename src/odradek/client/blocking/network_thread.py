@@ -14,7 +14,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ class NetworkThread:
         self._pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
-        # Guards the two fields below: no coroutine begins after the client was closed.
+        # Guards the field below: nothing is given to the loop after the client was closed.
         self._lock = threading.Lock()
         self._is_closed = False
         self._thread.start()
@@ -52,7 +52,7 @@ class NetworkThread:
         except Misuse:
             coroutine.close()
             raise
-        return self._finish(coroutine, None)
+        return self._finish(coroutine, None, is_last=False)
 
     def close(self, timeout_s: float | None, last: Coroutine[Any, Any, None]) -> None:
         """Run the last coroutine, end the loop and the thread; a second call does nothing.
@@ -65,7 +65,7 @@ class NetworkThread:
             last.close()
             return
         try:
-            self._finish(last, timeout_s)
+            self._finish(last, timeout_s, is_last=True)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout_s)
@@ -77,13 +77,16 @@ class NetworkThread:
             )
         if threading.current_thread() is self._thread:
             raise Misuse(f"{self._name} was called from its own network thread, which would wait for itself")
-        with self._lock:
-            if self._is_closed:
-                raise Misuse(f"{self._name} was closed")
 
-    def _finish(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+    def _finish(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None, *, is_last: bool) -> T:
+        future: Future[T] = Future()
         try:
+            # What is given to the loop under the lock is begun before the loop is stopped.
+            with self._lock:
+                if self._is_closed and not is_last:
+                    coroutine.close()
+                    raise Misuse(f"{self._name} was closed")
+                self._loop.call_soon_threadsafe(self._begin, coroutine, future)
             return future.result(timeout_s)
         except CancelledError:
             raise Misuse(f"{self._name} was closed by another thread") from None
@@ -92,8 +95,24 @@ class NetworkThread:
                 raise
             raise TimeoutError(f"{self._name} did not end within {timeout_s} s") from None
         finally:
-            if not future.done():
-                future.cancel()
+            # After an interruption, wherever it came: the coroutine is not begun, or cancelled.
+            future.cancel()
+
+    # --- on the network thread
+
+    def _begin(self, coroutine: Coroutine[Any, Any, T], future: "Future[T]") -> None:
+        if future.cancelled():
+            coroutine.close()
+            return
+        task = self._loop.create_task(coroutine)
+        task.add_done_callback(lambda _: _copy(task, future))
+        future.add_done_callback(lambda _: self._cancel_later(task, future))
+
+    def _cancel_later(self, task: asyncio.Task[T], future: "Future[T]") -> None:
+        """Called on any thread when the future is done: its task ends if it was cancelled."""
+        if future.cancelled():
+            with suppress(RuntimeError):  # the loop has ended, and the task with it
+                self._loop.call_soon_threadsafe(task.cancel)
 
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -112,3 +131,15 @@ class NetworkThread:
             with suppress(asyncio.CancelledError):
                 self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
+
+
+def _copy(task: asyncio.Task[T], future: "Future[T]") -> None:
+    """Give what became of a task to the thread that waits for it."""
+    if task.cancelled():
+        future.cancel()
+    elif not future.set_running_or_notify_cancel():
+        task.exception()  # nobody waits any more
+    elif (error := task.exception()) is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(task.result())
