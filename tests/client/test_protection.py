@@ -57,7 +57,7 @@ def test_tokens_come_from_a_callable() -> None:
     found = read_protection(settings, token_provider=lambda: "token")
     assert isinstance(found.credentials, OAuthBearer)
     assert found.credentials.token() == "token"
-    with pytest.raises(SettingError, match="tokens come from the argument sasl_oauth_token_provider"):
+    with pytest.raises(SettingError, match="tokens come from the argument token_provider"):
         read_protection(settings)
 
 

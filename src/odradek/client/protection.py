@@ -42,7 +42,7 @@ NAMES: Final = ("security.protocol", *TLS_NAMES, *SASL_NAMES)
 """All names that are read here; `sasl.username` and `sasl.password` stand for `sasl.jaas.config`."""
 
 _CLASSES: Final = "no class is loaded because a setting names it"
-_PROVIDER: Final = "tokens come from the argument sasl_oauth_token_provider, a Python callable"
+_PROVIDER: Final = "tokens come from the argument token_provider, a Python callable"
 _CONTEXT: Final = "give the argument ssl_context, a Python ssl.SSLContext, for more than PEM files"
 _KEY_FILE: Final = "name one PEM file with the key and its certificates by ssl.keystore.location"
 _KERBEROS: Final = "GSSAPI is not spoken here"
@@ -121,7 +121,7 @@ def _check_effect(
         tls = ["ssl_context"]
     sasl = [name for name in SASL_NAMES if name in settings]
     if token_provider is not None:
-        sasl.append("sasl_oauth_token_provider")
+        sasl.append("token_provider")
     for given, is_used, needed in (
         (tls, protocol.endswith("SSL"), "SSL or SASL_SSL"),
         (sasl, protocol.startswith("SASL"), "SASL_SSL or SASL_PLAINTEXT"),
@@ -185,7 +185,7 @@ def _credentials(settings: Mapping[str, str], token_provider: Callable[[], str] 
     if mechanism == OAuthBearer.mechanism:
         return OAuthBearer(_only_provider(settings, token_provider))
     if token_provider is not None:
-        raise SettingError(f"sasl_oauth_token_provider has no effect with sasl.mechanism={mechanism}")
+        raise SettingError(f"token_provider has no effect with sasl.mechanism={mechanism}")
     username, password = _login(settings, mechanism)
     return Plain(username, password) if mechanism == Plain.mechanism else Scram(mechanism, username, password)
 

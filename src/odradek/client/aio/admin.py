@@ -72,7 +72,7 @@ class Admin:
         *,
         settings: Mapping[str, object] | None = None,
         ssl_context: "ssl.SSLContext | None" = None,
-        sasl_oauth_token_provider: Callable[[], str] | None = None,
+        token_provider: Callable[[], str] | None = None,
         **named: object,
     ) -> None:
         """Nothing is connected before the first operation. Raises SettingError."""
@@ -80,7 +80,7 @@ class Admin:
         if bootstrap_servers is not None:
             given["bootstrap_servers"] = bootstrap_servers
         self._settings = read_settings(
-            Client.ADMIN, given, ssl_context=ssl_context, token_provider=sasl_oauth_token_provider
+            Client.ADMIN, given, ssl_context=ssl_context, token_provider=token_provider
         )
         # None until the first operation, which has a running loop.
         self._driver: Driver | None = None

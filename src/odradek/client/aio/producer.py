@@ -48,16 +48,14 @@ class Producer:
         config: Mapping[str, object] | None = None,
         *,
         ssl_context: "ssl.SSLContext | None" = None,
-        sasl_oauth_token_provider: Callable[[], str] | None = None,
+        token_provider: Callable[[], str] | None = None,
         **settings: object,
     ) -> None:
         """Nothing is connected before the first record. Raises SettingError."""
         given = {**(config or {}), **settings}
         if bootstrap_servers is not None:
             given["bootstrap_servers"] = bootstrap_servers
-        read = read_settings(
-            Client.PRODUCER, given, ssl_context=ssl_context, token_provider=sasl_oauth_token_provider
-        )
+        read = read_settings(Client.PRODUCER, given, ssl_context=ssl_context, token_provider=token_provider)
         for setting in (TRANSACTIONAL_ID, TRANSACTION_TIMEOUT_MS):
             if read.is_given(setting):
                 raise SettingError(f"{setting.name}: this producer does not write transactions yet")

@@ -51,7 +51,7 @@ class Admin(Closing):
         *,
         settings: Mapping[str, object] | None = None,
         ssl_context: "ssl.SSLContext | None" = None,
-        sasl_oauth_token_provider: Callable[[], str] | None = None,
+        token_provider: Callable[[], str] | None = None,
         **named: object,
     ) -> None:
         """Nothing is connected before the first operation. Raises SettingError."""
@@ -59,7 +59,7 @@ class Admin(Closing):
             bootstrap_servers,
             settings=settings,
             ssl_context=ssl_context,
-            sasl_oauth_token_provider=sasl_oauth_token_provider,
+            token_provider=token_provider,
             **named,
         )
         self._network = NetworkThread("this admin client")
