@@ -1,0 +1,255 @@
+"""The TOML file of a pipeline: what may stand in it, and a sentence for each mistake.
+
+    name = "flights"
+
+    [source]
+    bootstrap_servers = "127.0.0.1:9092"
+    topics = ["flights"]
+
+    [decode]
+    format = "json"
+
+    [sink]
+    path = "flights_table"
+
+Relative paths are relative to the file. The fields that were inferred or added are kept in a file beside it,
+`flights.fields.json` for `flights.toml`.
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from odradek.base.errors import SettingError
+from odradek.client.bootstrap import parse_bootstrap_servers
+from odradek.spark.pipeline.decoding import FORMATS, Decoder
+from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
+
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """One stage from frame to frame: an SQL query over `records`, or a function of a Python file."""
+
+    sql: str = ""
+    python_file: Path | None = None
+    function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A pipeline as its file describes it."""
+
+    file: Path
+    name: str
+    bootstrap_servers: str
+    topics: tuple[str, ...]
+    starts_at_latest: bool
+    """Whether the first run begins at the topics' ends, not at their starts."""
+    isolation: str
+    continues_after_loss: bool
+    """Whether records that were deleted unread leave a hole that is recorded; otherwise the run fails."""
+    group: str
+    """The consumer group that committed offsets are also written to."""
+    format: str
+    given_fields: Fields
+    """The fields that the file gives; may be empty."""
+    adds_fields: bool
+    delimiter: str
+    transforms: tuple[Transform, ...]
+    table: Path
+    partition_by: tuple[str, ...]
+    records_max: int
+    """The most offsets of one batch."""
+    interval_s: float
+    """The shortest time from the start of one batch to the start of the next."""
+    dead_letters_max: int
+    """The most dead letters of one batch; more stop the pipeline before the batch is committed."""
+
+    @property
+    def fields_file(self) -> Path:
+        """Where inferred and added fields are kept."""
+        return self.file.with_suffix(".fields.json")
+
+    def decoder(self, fields: Fields) -> Decoder:
+        """The decoder of values with these fields."""
+        return Decoder(self.format, fields, self.adds_fields, self.delimiter)
+
+
+def read_description(file: Path) -> Description:
+    """Raises SettingError for a file that cannot be read, and for the first mistake in it."""
+    try:
+        document = tomllib.loads(file.read_text())
+    except OSError as error:
+        raise SettingError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"{file} is not TOML: {error}") from None
+    top = _Table(file, "", document)
+    source, decode, sink = (top.table(name) for name in ("source", "decode", "sink"))
+    batch, dead_letters = top.table("batch"), top.table("dead_letters")
+    name = top.text("name", file.stem)
+    if not _NAME.fullmatch(name):
+        raise top.wrong("name", "a name of letters, digits, dots, dashes and underscores")
+    servers = source.text("bootstrap_servers", os.environ.get("ODRADEK_BOOTSTRAP_SERVERS") or _MISSING)
+    parse_bootstrap_servers(servers)
+    format_name = decode.choice("format", FORMATS, _MISSING)
+    delimiter = decode.text("delimiter", ",")
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise decode.wrong("delimiter", "one character")
+    described = Description(
+        file=file,
+        name=name,
+        bootstrap_servers=servers,
+        topics=source.texts("topics", _MISSING),
+        starts_at_latest=source.choice("start", ("earliest", "latest"), "earliest") == "latest",
+        isolation=source.choice("isolation", ("read_committed", "read_uncommitted"), "read_committed"),
+        continues_after_loss=source.choice("on_lost_offsets", ("fail", "continue"), "fail") == "continue",
+        group=source.text("group", f"odradek-pipeline-{name}"),
+        format=format_name,
+        given_fields=check_fields(decode.content("fields"), f"{file}: decode.fields"),
+        adds_fields=decode.choice("new_fields", ("add", "dead-letter"), "add") == "add",
+        delimiter=delimiter,
+        transforms=tuple(_transform(one) for one in top.tables("transform")),
+        table=file.parent / sink.text("path", _MISSING),
+        partition_by=sink.texts("partition_by", ()),
+        records_max=batch.number("records_max", 1_000_000, lowest=1),
+        interval_s=batch.number("interval_s", 10),
+        dead_letters_max=dead_letters.number("max_per_batch", 1000),
+    )
+    sink.choice("format", ("parquet",), "parquet")
+    for table in (top, source, decode, sink, batch, dead_letters):
+        table.refuse_the_rest()
+    _check_format(described)
+    return described
+
+
+def read_fields(description: Description) -> Fields:
+    """The fields that are known: those of the description, then those that were inferred or added."""
+    try:
+        kept = json.loads(description.fields_file.read_text())["fields"]
+        added = check_fields(kept, str(description.fields_file))
+    except FileNotFoundError:
+        added = {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise SettingError(f"{description.fields_file} is damaged: remove it, and it is made anew") from None
+    return description.given_fields | {
+        name: kind for name, kind in added.items() if name not in description.given_fields
+    }
+
+
+def write_fields(description: Description, fields: Fields) -> None:
+    """Keep the fields, at once or not at all."""
+    text = json.dumps({"pipeline": description.name, "fields": fields}, indent=2)
+    beside = description.fields_file.with_suffix(".new")
+    beside.write_text(text + "\n")
+    beside.replace(description.fields_file)
+
+
+def _check_format(described: Description) -> None:
+    for name in described.partition_by:
+        if name in ORIGIN:
+            raise SettingError(f"{described.file}: sink.partition_by cannot name {name}, which verify reads")
+    where = f"{described.file}: decode"
+    if described.format == "csv" and not described.given_fields:
+        raise SettingError(f"{where}.fields is missing: a line of CSV does not say what its fields are")
+    if described.format == "raw" and described.given_fields:
+        raise SettingError(f'{where}.fields has no effect with format = "raw": remove it')
+
+
+def _transform(one: "_Table") -> Transform:
+    sql, python = one.text("sql", ""), one.text("python", "")
+    one.refuse_the_rest()
+    if bool(sql) == bool(python):
+        raise SettingError(f"{one.file}: each [[transform]] has either sql or python")
+    if sql:
+        return Transform(sql=sql)
+    path, colon, function = python.rpartition(":")
+    if not colon or not path.endswith(".py") or not function.isidentifier():
+        raise one.wrong("python", 'a file and a function, as in "clean.py:clean"')
+    return Transform(python_file=one.file.parent / path, function=function)
+
+
+class _Table:
+    """One table of the file; knows which of its keys were looked at."""
+
+    def __init__(self, file: Path, path: str, content: Mapping[str, Any]) -> None:
+        self.file = file
+        self._path = path
+        self._content = content
+        self._known: list[str] = []
+
+    def wrong(self, key: str, wanted: str) -> SettingError:
+        """The error for a value that is not `wanted`."""
+        return SettingError(
+            f"{self.file}: {self._path}{key} must be {wanted}, not {self._content.get(key)!r}"
+        )
+
+    def content(self, key: str) -> Mapping[str, Any]:
+        """A table as it is; empty if it is missing."""
+        found: Mapping[str, Any] = self._value(key, {}, dict, "a table")
+        return found
+
+    def table(self, key: str) -> "_Table":
+        """A table; empty if it is missing."""
+        return _Table(self.file, f"{self._path}{key}.", self.content(key))
+
+    def tables(self, key: str) -> list["_Table"]:
+        """An array of tables, `[[key]]`; empty if it is missing."""
+        found = self._value(key, [], list, "written as [[transform]]")
+        if not all(isinstance(one, dict) for one in found):
+            raise self.wrong(key, "written as [[transform]]")
+        return [_Table(self.file, f"{self._path}{key}.", one) for one in found]
+
+    def text(self, key: str, default: object) -> str:
+        """Text that is not empty."""
+        found: str = self._value(key, default, str, "text")
+        if key in self._content and not found.strip():
+            raise self.wrong(key, "text that is not empty")
+        return found
+
+    def texts(self, key: str, default: object) -> tuple[str, ...]:
+        """A list of texts."""
+        found = self._value(key, default, list if key in self._content else tuple, "a list of texts")
+        if not all(isinstance(one, str) and one for one in found) or (not found and default is _MISSING):
+            raise self.wrong(key, "a list of texts")
+        return tuple(dict.fromkeys(found))
+
+    def choice(self, key: str, choices: tuple[str, ...], default: object) -> str:
+        """One of `choices`."""
+        found = self.text(key, default)
+        if found not in choices:
+            raise self.wrong(key, f"one of {', '.join(choices)}")
+        return found
+
+    def number(self, key: str, default: int, *, lowest: int = 0) -> int:
+        """A whole number of at least `lowest`."""
+        found: int = self._value(key, default, int, "a whole number")
+        if isinstance(found, bool) or not lowest <= found < 1 << 53:
+            raise self.wrong(key, f"a whole number of at least {lowest}")
+        return found
+
+    def refuse_the_rest(self) -> None:
+        """Raises SettingError for a key that was not asked for."""
+        for key in self._content:
+            if key not in self._known:
+                close = get_close_matches(key, self._known, 1)
+                hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(self._known)}"
+                raise SettingError(f"{self.file}: there is no setting {self._path}{key}; {hint}")
+
+    def _value(self, key: str, default: object, kind: type, wanted: str) -> Any:
+        self._known.append(key)
+        if key not in self._content:
+            if default is _MISSING:
+                raise SettingError(f"{self.file}: {self._path}{key} is missing")
+            return default
+        if not isinstance(self._content[key], kind):
+            raise self.wrong(key, wanted)
+        return self._content[key]

@@ -1,0 +1,261 @@
+"""The loop of a pipeline: plan the next offsets, have their rows written, commit rows and offsets as one.
+
+The engine reaches the cluster, Spark and the clock through ports. Each step of a batch is announced through
+`reached`; a test ends the run there, as a kill would. Whatever step that is, the next run finds either the
+whole batch or nothing of it:
+
+    PLANNED → STAGED → WRITTEN → SEALED → PUBLISHED → GROUP_COMMITTED
+
+The consumer group comes last and is for tools that show lag; the pipeline never reads it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Protocol
+
+from odradek.base.clock import Clock
+from odradek.base.errors import OdradekError
+from odradek.client.cluster import Offsets
+from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline.description import Description, read_fields, write_fields
+from odradek.spark.pipeline.fields import Fields
+from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
+from odradek.spark.pipeline.planning import (
+    Plan,
+    View,
+    is_reached,
+    lag,
+    nested_offsets,
+    partition_offsets,
+    plan_batch,
+)
+
+# How often one batch may be written because it brought new fields; each time there is at least one.
+WRITES_MAX = 5
+
+
+class TooManyDeadLetters(OdradekError):
+    """A batch has more unreadable records than the description allows; nothing of it was committed."""
+
+
+class Step(Enum):
+    """What has just been done to a batch."""
+
+    PLANNED = "planned"
+    STAGED = "staged"
+    WRITTEN = "written"
+    SEALED = "sealed"
+    PUBLISHED = "published"
+    GROUP_COMMITTED = "group committed"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a job wrote into a staging directory."""
+
+    records: int
+    rows: int
+    dead_letters: int
+    files: dict[str, int]
+    keeps_origin: bool
+    first_error: str = ""
+    """The first dead letter in words, with its place; "" without any."""
+    new_fields: Fields = field(default_factory=dict)
+    """Fields that records have and the table lacks. If there are any, the files lack them."""
+
+
+class Topics(Protocol):
+    """What is known of the topics."""
+
+    def view(self) -> View:
+        """The ends of all partitions now. Raises OdradekError."""
+
+    def sample(self, ranges: Sequence[OffsetRange]) -> Fields:
+        """The fields of the first records of these ranges; empty without records."""
+
+    def commit_to_group(self, offsets: Offsets) -> None:
+        """Write the offsets to the consumer group. Raises OdradekError."""
+
+
+class Job(Protocol):
+    """Writes the rows of a batch."""
+
+    def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
+        """Write rows and dead letters of these ranges into `directory`, which is empty."""
+
+
+class Tell(Protocol):
+    """Hears how a run goes."""
+
+    def committed(self, commit: Commit, records_behind: int) -> None:
+        """Called after each commit; `records_behind` counts the offsets that are still to be read."""
+
+    def warned(self, sentence: str) -> None:
+        """Called for what does not end the run."""
+
+
+class Engine:
+    """One run of a pipeline, on a table that is open for writing."""
+
+    def __init__(
+        self,
+        description: Description,
+        table: Table,
+        topics: Topics,
+        job: Job,
+        clock: Clock,
+        tell: Tell,
+        reached: Callable[[Step], None] = lambda step: None,
+    ) -> None:
+        self._description = description
+        self._table = table
+        self._topics = topics
+        self._job = job
+        self._clock = clock
+        self._tell = tell
+        self._reached = reached
+        # The last commit of the table; None while it has none.
+        self._last = table.last()
+        # Where the first batch begins; set once, when the table has no commit yet.
+        self._first: Offsets | None = None
+        self._fields = read_fields(description)
+        self._check_types()
+
+    @property
+    def position(self) -> Offsets | None:
+        """The next offset of each partition, from the table alone; None for an empty table."""
+        return None if self._last is None else partition_offsets(self._last.following)
+
+    def run_once(self) -> int:
+        """Read up to the ends as of now; returns the number of batches. Raises OdradekError."""
+        bound = self._topics.view().latest
+        batches = 0
+        while self.run_batch(bound):
+            batches += 1
+            if is_reached(self.position or {}, bound):
+                break
+        return batches
+
+    def run_batch(self, bound: Offsets | None = None) -> bool:
+        """Read and commit one batch, if there is anything to read. Raises OdradekError."""
+        started_ms = self._clock.monotonic_ms()
+        view = self._topics.view()
+        plan = self._plan(view, bound)
+        is_first_mark = self._last is None and self._description.starts_at_latest
+        if not plan.ranges and not plan.holes and not is_first_mark:
+            return False
+        self._reached(Step.PLANNED)
+        self._learn_fields(plan)
+        staging, written = self._write(plan)
+        self._reached(Step.WRITTEN)
+        commit = self._commit_of(plan, view, written, started_ms)
+        self._table.seal(staging, commit)
+        self._reached(Step.SEALED)
+        self._table.publish(staging, commit.batch)
+        self._last = commit
+        self._reached(Step.PUBLISHED)
+        self._commit_to_group(plan)
+        self._reached(Step.GROUP_COMMITTED)
+        self._tell.committed(commit, sum(lag(plan.following, view).values()))
+        return True
+
+    def _plan(self, view: View, bound: Offsets | None) -> Plan:
+        described = self._description
+        position = self.position
+        if position is None:
+            if self._first is None:
+                self._first = dict(view.latest if described.starts_at_latest else view.earliest)
+            position = self._first
+        return plan_batch(
+            view,
+            position,
+            bound,
+            described.records_max,
+            topic_ids=self._last.topic_ids if self._last else {},
+            may_lose=described.continues_after_loss,
+        )
+
+    def _learn_fields(self, plan: Plan) -> None:
+        """Infer the fields from the first records, if none are known yet, and keep them."""
+        if self._description.format == "json" and not self._fields and plan.ranges:
+            self._keep_fields(self._topics.sample(plan.ranges))
+
+    def _keep_fields(self, fields: Fields) -> None:
+        self._fields = self._fields | fields
+        write_fields(self._description, self._fields)
+
+    def _write(self, plan: Plan) -> tuple[Path, Written]:
+        """Have the batch written, again with each new field it shows."""
+        for _ in range(WRITES_MAX):
+            staging = self._table.stage()
+            self._reached(Step.STAGED)
+            if not plan.ranges:
+                return staging, Written(0, 0, 0, {}, keeps_origin=True)
+            try:
+                written = self._job.write(plan.ranges, self._fields, staging)
+                self._check_dead_letters(written)
+            except OdradekError:
+                self._table.discard(staging)
+                raise
+            if not written.new_fields:
+                return staging, written
+            self._table.discard(staging)
+            self._keep_fields(written.new_fields)
+            names = ", ".join(f"{name} ({kind})" for name, kind in written.new_fields.items())
+            self._tell.warned(f"new fields are added to the table: {names}")
+        raise TableRefused(f"a batch still shows new fields after it was written {WRITES_MAX} times")
+
+    def _check_dead_letters(self, written: Written) -> None:
+        most = self._description.dead_letters_max
+        if written.dead_letters > most:
+            raise TooManyDeadLetters(
+                f"{written.dead_letters:,} records of the batch cannot be read, more than the {most:,} of"
+                " max_per_batch in [dead_letters], and nothing of it was committed;"
+                f" the first: {written.first_error}"
+            )
+
+    def _commit_of(self, plan: Plan, view: View, written: Written, started_ms: int) -> Commit:
+        before = self._last
+        return Commit(
+            pipeline=self._description.name,
+            batch=before.batch + 1 if before else 1,
+            ranges=_nested(plan.ranges),
+            holes=_nested(plan.holes),
+            following=nested_offsets(plan.following),
+            topic_ids=dict(view.topic_ids),
+            fields=dict(self._fields),
+            records=written.records,
+            rows=written.rows,
+            dead_letters=written.dead_letters,
+            files=written.files,
+            records_total=written.records + (before.records_total if before else 0),
+            dead_letters_total=written.dead_letters + (before.dead_letters_total if before else 0),
+            committed_at_ms=self._clock.wall_ms(),
+            took_ms=self._clock.monotonic_ms() - started_ms,
+            keeps_origin=written.keeps_origin,
+        )
+
+    def _commit_to_group(self, plan: Plan) -> None:
+        try:
+            self._topics.commit_to_group(plan.following)
+        except OdradekError as error:
+            self._tell.warned(f"the batch is committed; its offsets are not in the consumer group: {error}")
+
+    def _check_types(self) -> None:
+        """Raises TableRefused if a field of the table has another type now."""
+        for name, kind in (self._last.fields if self._last else {}).items():
+            if self._fields.setdefault(name, kind) != kind:
+                raise TableRefused(
+                    f"field {name} is a {kind} in {self._table.directory} and a {self._fields[name]} in"
+                    f" {self._description.file}: give it the type that it has, or begin a new table"
+                )
+
+
+def _nested(ranges: Sequence[OffsetRange]) -> dict[str, dict[str, tuple[int, int]]]:
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for one in ranges:
+        topic, number = one.topic_partition
+        found.setdefault(topic, {})[str(number)] = (one.start, one.end)
+    return found

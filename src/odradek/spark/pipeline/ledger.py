@@ -1,0 +1,193 @@
+"""The directory of a table: batches become visible by one rename each, and say themselves what they hold.
+
+    flights_table/
+      batch=1/part-....parquet            rows; Spark shows the column `batch`
+      batch=1/_commit.json                offsets, counts and files of the batch
+      batch=1/_dead_letters/part-...      records without a row
+      _staging-<random>/                  a batch that is being written; swept away by the next run
+      _lock                               held by the process that writes; dies with it
+
+Readers skip names that begin with an underscore. A batch is written into a staging directory, made durable,
+and renamed to `batch=N`: so its rows, dead letters and offsets appear together. A directory that is there is
+never written again. N counts from 1; a rename to an N that exists fails, so two writers cannot both win.
+"""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from odradek.base.closing import Closing
+from odradek.base.errors import OdradekError
+
+COMMIT: Final = "_commit.json"
+DEAD_LETTERS: Final = "_dead_letters"
+_LOCK: Final = "_lock"
+_STAGING: Final = "_staging-"
+_BATCH: Final = re.compile(r"batch=([1-9][0-9]*)")
+_VERSION: Final = 1
+
+
+class TableRefused(OdradekError):
+    """The directory cannot be this pipeline's table, or is in use; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a committed batch says of itself."""
+
+    pipeline: str
+    batch: int
+    ranges: Mapping[str, Mapping[str, tuple[int, int]]]
+    """Topic to partition to (first offset, offset behind the last): what the batch read."""
+    holes: Mapping[str, Mapping[str, tuple[int, int]]]
+    """In the same form: what was deleted before it was read."""
+    following: Mapping[str, Mapping[str, int]]
+    """The next offset of every partition: where the following batch begins."""
+    topic_ids: Mapping[str, str]
+    fields: Mapping[str, str]
+    """The decoder's fields, with their types."""
+    records: int
+    """The records that were read. Without transforms equal to `rows` and `dead_letters` together."""
+    rows: int
+    dead_letters: int
+    files: Mapping[str, int]
+    """Every file of rows and of dead letters, relative to the batch's directory, and its rows."""
+    records_total: int
+    """Records of this batch and all before."""
+    dead_letters_total: int
+    committed_at_ms: int
+    took_ms: int
+    keeps_origin: bool = True
+    """Whether the rows have the columns that say where they come from."""
+    version: int = _VERSION
+
+
+class Table(Closing):
+    """The table's directory. Writing needs `open_for_writing`; reading needs nothing."""
+
+    def __init__(
+        self, directory: Path, pipeline: str, sync: Callable[[Path], None] = lambda path: _sync(path)
+    ) -> None:
+        self.directory = directory
+        self._pipeline = pipeline
+        # Makes a file or the names in a directory durable.
+        self._sync = sync
+        # The descriptor of the lock file while this process may write, else None.
+        self._lock: int | None = None
+
+    def open_for_writing(self) -> None:
+        """Make the directory, lock it and sweep away what a killed run left. Raises TableRefused.
+
+        The lock belongs to this process: no child inherits it, and it ends with the process.
+        """
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise TableRefused(f"cannot write to {self.directory}: {_reason(error)}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(lock, 20).decode(errors="replace").strip() or "unknown"
+            os.close(lock)
+            raise TableRefused(
+                f"{self.directory} is being written by another run (process {holder})"
+            ) from None
+        self._lock = lock
+        os.ftruncate(lock, 0)
+        os.write(lock, b"%d\n" % os.getpid())
+        self._refuse_what_is_not_ours()
+        for left in self.directory.glob(f"{_STAGING}*"):
+            shutil.rmtree(left)
+
+    def close(self) -> None:
+        """Let go of the lock."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def batches(self) -> list[int]:
+        """The numbers of the committed batches, in order."""
+        try:
+            names = os.listdir(self.directory)
+        except FileNotFoundError:
+            return []
+        return sorted(int(found[1]) for name in names if (found := _BATCH.fullmatch(name)))
+
+    def last(self) -> Commit | None:
+        """The last commit, None for an empty table. Raises TableRefused."""
+        numbers = self.batches()
+        return self.commit(numbers[-1]) if numbers else None
+
+    def commit(self, batch: int) -> Commit:
+        """What that batch says of itself. Raises TableRefused if it is damaged or of another pipeline."""
+        file = self.directory_of(batch) / COMMIT
+        try:
+            document = json.loads(file.read_text())
+            if document["version"] != _VERSION:
+                raise TableRefused(f"{file} has the format {document['version']}, which is not known here")
+            found = Commit(**document)
+        except (OSError, ValueError, TypeError, KeyError):
+            raise TableRefused(f"{file} is missing or damaged: the table cannot say what it holds") from None
+        if found.pipeline != self._pipeline:
+            raise TableRefused(f"{self.directory} is the table of pipeline {found.pipeline}")
+        return found
+
+    def directory_of(self, batch: int) -> Path:
+        """Where the files of a committed batch are."""
+        return self.directory / f"batch={batch}"
+
+    def stage(self) -> Path:
+        """A new directory for a batch that is being written."""
+        assert self._lock is not None, "the table is not open for writing"
+        staging = self.directory / f"{_STAGING}{uuid4().hex}"
+        staging.mkdir()
+        return staging
+
+    def discard(self, staging: Path) -> None:
+        """Remove a batch that will not be committed."""
+        shutil.rmtree(staging, ignore_errors=True)
+
+    def seal(self, staging: Path, commit: Commit) -> None:
+        """Write the commit beside the files, and make all of it durable."""
+        (staging / COMMIT).write_text(json.dumps(asdict(commit), indent=1) + "\n")
+        for root, _, names in os.walk(staging, topdown=False):
+            for name in names:
+                self._sync(Path(root) / name)
+            self._sync(Path(root))
+
+    def publish(self, staging: Path, batch: int) -> None:
+        """Make a sealed batch visible: the commit point. Raises TableRefused if that batch exists."""
+        assert self._lock is not None, "the table is not open for writing"
+        try:
+            staging.rename(self.directory_of(batch))
+        except OSError as error:
+            raise TableRefused(f"cannot commit batch {batch} of {self.directory}: {_reason(error)}") from None
+        self._sync(self.directory)
+
+    def _refuse_what_is_not_ours(self) -> None:
+        """Raises TableRefused for visible files that no batch of a pipeline has."""
+        for name in sorted(os.listdir(self.directory)):
+            if not name.startswith(("_", ".")) and not _BATCH.fullmatch(name):
+                raise TableRefused(
+                    f"{self.directory} holds {name}, which no pipeline wrote: give an empty path"
+                )
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

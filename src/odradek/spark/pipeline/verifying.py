@@ -1,0 +1,195 @@
+"""Counts a table against its topics: every record exactly once, as a row, a dead letter or a recorded hole.
+
+Three things are checked, the first two from the table alone:
+
+    ledger   batches follow each other without a gap; each range begins where the one before ended
+    files    each file is there with the rows that its commit names, and no other file is
+    records  the offsets of rows and dead letters are those that the topic has, each once
+
+The third needs rows with `_topic`, `_partition` and `_offset`, and records that the topic still has; what
+retention deleted since is counted by its ledger alone, and said to be.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from odradek.base.ids import TopicPartition
+from odradek.client.cluster import Offsets
+from odradek.records.columnar.varints import Longs
+from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline.fields import ORIGIN
+from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
+from odradek.spark.pipeline.planning import View, partition_offsets
+
+# The faults that are named; more are counted.
+FAULTS_MAX: Final = 20
+
+ReadOffsets = Callable[[OffsetRange], Iterable[Longs]]
+"""Yields arrays of the offsets that the topic has in a range."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a verification found."""
+
+    batches: int = 0
+    records: int = 0
+    rows: int = 0
+    dead_letters: int = 0
+    holes: int = 0
+    """Offsets that were deleted before they were read."""
+    compared: int = 0
+    """Records of the topics that were looked for in the table one by one."""
+    no_longer_there: int = 0
+    """Offsets of the table's ranges that the topics no longer have."""
+    faults: list[str] = field(default_factory=list)
+    """A sentence for each thing that is wrong, at most FAULTS_MAX; empty if every record is there once."""
+    fault_count: int = 0
+
+    def fault(self, sentence: str) -> None:
+        """Note a thing that is wrong."""
+        self.fault_count += 1
+        if len(self.faults) < FAULTS_MAX:
+            self.faults.append(sentence)
+
+
+def verify(table: Table, view: View, read_offsets: ReadOffsets, *, is_one_to_one: bool) -> Findings:
+    """Check the table. `is_one_to_one`: no transform adds or drops rows. Raises OdradekError."""
+    found = Findings()
+    reached: Offsets = {}
+    before = 0
+    for batch in table.batches():
+        if batch != before + 1:
+            found.fault(f"the table has batch={batch}, and lacks batch={before + 1}")
+        before = batch
+        try:
+            commit = table.commit(batch)
+        except TableRefused as error:
+            found.fault(str(error))
+            continue
+        _check_ledger(found, commit, reached)
+        files = _check_files(found, table, commit)
+        if commit.keeps_origin:
+            _check_records(found, commit, _offsets_in(files), view, read_offsets, is_one_to_one=is_one_to_one)
+        _count(found, commit)
+        if is_one_to_one and commit.rows + commit.dead_letters != commit.records:
+            found.fault(
+                f"batch={batch} read {commit.records} records and has other numbers of rows and dead letters"
+            )
+    return found
+
+
+def _count(found: Findings, commit: Commit) -> None:
+    found.batches += 1
+    found.records += commit.records
+    found.rows += commit.rows
+    found.dead_letters += commit.dead_letters
+    found.holes += sum(one.end - one.start for one in _ranges(commit.holes))
+
+
+def _check_ledger(found: Findings, commit: Commit, reached: Offsets) -> None:
+    """Check that this batch begins where all before ended; moves `reached` on to its end."""
+    for hole in _ranges(commit.holes):
+        expected = reached.get(hole.topic_partition, hole.start)
+        if hole.start != expected:
+            found.fault(
+                f"batch={commit.batch} has a hole of {hole.topic_partition} that does not begin at {expected}"
+            )
+        reached[hole.topic_partition] = hole.end
+    for one in _ranges(commit.ranges):
+        expected = reached.get(one.topic_partition, one.start)
+        if one.start != expected:
+            found.fault(
+                f"batch={commit.batch} read {one.topic_partition} from {one.start},"
+                f" where {expected} was to come"
+            )
+        reached[one.topic_partition] = one.end
+    for partition, following in partition_offsets(commit.following).items():
+        if reached.setdefault(partition, following) != following:
+            found.fault(
+                f"batch={commit.batch} says that {following} follows in {partition}, not {reached[partition]}"
+            )
+
+
+def _check_files(found: Findings, table: Table, commit: Commit) -> list[Path]:
+    """Check the files of a batch; returns those that can be read."""
+    directory = table.directory_of(commit.batch)
+    there = {str(one.relative_to(directory)) for one in directory.rglob("*.parquet")}
+    for name in sorted(there - set(commit.files)):
+        found.fault(f"batch={commit.batch} has a file that its commit does not name: {name}")
+    readable = []
+    for name, rows in sorted(commit.files.items()):
+        try:
+            counted = pq.read_metadata(directory / name).num_rows
+        except (OSError, pa.ArrowException) as error:
+            found.fault(f"batch={commit.batch} has lost {name}: {error}")
+            continue
+        if counted != rows:
+            found.fault(f"batch={commit.batch} has {counted} rows in {name}, where it wrote {rows}")
+        readable.append(directory / name)
+    return readable
+
+
+def _offsets_in(files: Sequence[Path]) -> dict[TopicPartition, Longs]:
+    """The offsets of all rows and dead letters in these files, sorted."""
+    parts: dict[TopicPartition, list[Longs]] = {}
+    for file in files:
+        rows = pq.ParquetFile(file).read(columns=list(ORIGIN[:3]))
+        for key in rows.group_by(["_topic", "_partition"]).aggregate([]).to_pylist():
+            same = pc.and_(
+                pc.equal(rows["_topic"], key["_topic"]), pc.equal(rows["_partition"], key["_partition"])
+            )
+            offsets = rows.filter(same)["_offset"].to_numpy()
+            parts.setdefault(TopicPartition(key["_topic"], key["_partition"]), []).append(offsets)
+    return {partition: np.sort(np.concatenate(found)) for partition, found in parts.items()}
+
+
+def _check_records(
+    found: Findings,
+    commit: Commit,
+    offsets: dict[TopicPartition, Longs],
+    view: View,
+    read_offsets: ReadOffsets,
+    *,
+    is_one_to_one: bool,
+) -> None:
+    none = np.empty(0, dtype=np.int64)
+    for one in _ranges(commit.ranges):
+        mine = offsets.pop(one.topic_partition, none)
+        where = f"batch={commit.batch} has records of {one.topic_partition}"
+        if len(mine) and (mine[0] < one.start or mine[-1] >= one.end):
+            found.fault(f"{where} outside the offsets that it read, {one.start} to {one.end - 1}")
+        if is_one_to_one and (double := mine[1:][mine[1:] == mine[:-1]]).size:
+            found.fault(f"{where} more than once: {_some(double)}")
+        start = max(one.start, view.earliest.get(one.topic_partition, one.end))
+        found.no_longer_there += min(start, one.end) - one.start
+        if start >= one.end:
+            continue
+        theirs = np.concatenate([none, *read_offsets(OffsetRange(one.topic_partition, start, one.end))])
+        found.compared += len(theirs)
+        found.no_longer_there += int(np.count_nonzero(~np.isin(mine[mine >= start], theirs)))
+        missing = theirs[~np.isin(theirs, mine)]
+        if is_one_to_one and missing.size:
+            found.fault(f"batch={commit.batch} lacks records of {one.topic_partition}: {_some(missing)}")
+    for partition in sorted(offsets):
+        found.fault(f"batch={commit.batch} has records of {partition}, which it did not read")
+
+
+def _ranges(nested: Mapping[str, Mapping[str, tuple[int, int]]]) -> list[OffsetRange]:
+    return [
+        OffsetRange(TopicPartition(topic, int(number)), start, end)
+        for topic, bounds in nested.items()
+        for number, (start, end) in bounds.items()
+    ]
+
+
+def _some(offsets: Longs) -> str:
+    shown = ", ".join(str(one) for one in offsets[:5])
+    return f"offset {shown}" if len(offsets) == 1 else f"{len(offsets):,} offsets, the first {shown}"
