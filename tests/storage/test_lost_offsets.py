@@ -267,3 +267,36 @@ def test_where_two_files_disagree_nothing_is_hidden_and_it_is_told(bench: LogBen
     assert again.create(PARTITION, is_new=False).log_start_offset == 0
     again.close()
     assert start(bench).report.lines() == []
+
+
+def test_after_a_kill_a_log_start_that_the_leader_epochs_deny_is_told(bench: LogBench) -> None:
+    """R12: another log's line, damaged into this log's name, must not hide records without a word.
+
+    After a power cut the leader epochs may be the older file, so the records stay hidden: they may be
+    deleted ones.
+    """
+    manager = start(bench)
+    fill(bench, manager)
+    manager.close()
+    bench.disk.remove("/data/.kafka_cleanshutdown")
+    file = bench.disk.file("/data/log-start-offset-checkpoint")
+    file.truncate(0)
+    file.write_at(b"0\n1\norders 0 7\n", 0)
+    again = start(bench)
+    assert any(
+        f"/data/{PARTITION} is damaged (its checkpoint begins at offset 7, its leader epochs at 0) "
+        "and does not show the records before offset 7" in line
+        for line in again.report.lines()
+    )
+    assert again.create(PARTITION, is_new=False).log_start_offset == 7
+
+
+def test_after_a_kill_deleted_records_are_no_damage(bench: LogBench) -> None:
+    """R12: both files have the log start, whichever of them was written last."""
+    manager = start(bench)
+    fill(bench, manager).delete_records_before(7)
+    manager.close()
+    bench.disk.remove("/data/.kafka_cleanshutdown")
+    again = start(bench)
+    assert not any("is damaged" in line for line in again.report.lines())
+    assert again.create(PARTITION, is_new=False).log_start_offset == 7

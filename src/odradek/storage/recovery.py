@@ -271,6 +271,13 @@ class _Loader:
         if stopped_cleanly:
             self._ignore_checkpoint(file_names.LOG_START_OFFSETS, checkpointed)
             return first_epoch_start
+        if checkpointed > max(first, first_epoch_start):
+            # A power cut may have taken the epochs' newer file, so the records may be deleted ones.
+            reason = (
+                f"its checkpoint begins at offset {checkpointed}, its leader epochs at {first_epoch_start}"
+            )
+            remedy = f"does not show the records before offset {checkpointed}"
+            self.report.damages.append(Damage(self.segments.directory, reason, remedy))
         return max(checkpointed, first_epoch_start)
 
     def _ignore_checkpoint(self, name: str, offset: Offset) -> None:
