@@ -29,6 +29,8 @@ class Runner(Enum):
     """The tests of the page: one that passes, one that fails, the part that mends it, and its replay."""
     CLIENTS = "tests/client/test_clients_page.py"
     """Each program of the page; the block of text below it is what it prints."""
+    PIPELINE = "tests/spark/pipeline/test_pipeline_page.py"
+    """All commands of a page, beside a broker."""
     SPARK = "tests/spark/test_spark_page.py"
     """All blocks of a page in one Spark session; a block of text is what the block above it prints."""
 
@@ -41,6 +43,7 @@ RUN_BY: Final[dict[tuple[str, str], Runner]] = {
     ("docs/clients.md", "text"): Runner.CLIENTS,
     ("docs/metrics.md", "console"): Runner.TERMINAL,
     ("docs/operations.md", "console"): Runner.TERMINAL,
+    ("docs/pipeline.md", "console"): Runner.PIPELINE,
     ("docs/replication.md", "python"): Runner.HISTORY,
     ("docs/simulation.md", "console"): Runner.SIMULATION,
     ("docs/simulation.md", "python"): Runner.SIMULATION,

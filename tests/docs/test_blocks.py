@@ -4,6 +4,7 @@ import configparser
 import json
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable
 from typing import Final
 
@@ -37,6 +38,7 @@ PARSED: Final[dict[str, Callable[[str], object]]] = {
     "json": json.loads,
     "properties": parse_broker_settings,
     "text": str,  # a drawing, or what the block above prints
+    "toml": tomllib.loads,
     "yaml": lambda text: list(yaml.safe_load_all(text)),
 }
 

@@ -37,6 +37,7 @@ MODULES = {
     "configs": ("configs", "Show and change the settings of topics, brokers and groups."),
     "transactions": ("transactions", "Show transactions, find those that hang, and end them."),
     "cluster": ("cluster", "Show what is wrong with a cluster, elect leaders, and move replicas."),
+    "pipeline": ("pipeline", "Keep tables up to date with topics, every record exactly once, by Spark."),
     "describe": ("describe", "Show what a broker holds and what it is waiting for."),
     "log": ("log", "Show what is in the files of a log."),
     "import": ("import_logs", "Take over the data directory of an Apache Kafka broker."),
@@ -120,7 +121,12 @@ def _run(arguments: list[str]) -> int:
 
         print(f"odradek {version('odradek')}")
         return 0
-    if arguments[0] not in ("log", "import", "serve"):  # These take paths, which may be any bytes.
+    if arguments[0] not in (
+        "log",
+        "import",
+        "pipeline",
+        "serve",
+    ):  # These take paths, which may be any bytes.
         _check_text(arguments)
     path, found, rest = find(arguments)
     if isinstance(found, Group):

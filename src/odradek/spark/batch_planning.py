@@ -6,11 +6,11 @@ partition's end, and it begins there only if `startingOffsetsByTimestampStrategy
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from odradek.base.errors import ApiError, OdradekError, SettingError
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import TopicId, TopicPartition
 from odradek.client.cluster import LATEST, Leaders, Offsets, fetch_leaders, list_offsets
 from odradek.spark.offset_ranges import Edge, OffsetRange, bounds, plan, resolve, times
 from odradek.spark.source_options import SourceOptions
@@ -62,6 +62,10 @@ class Planning:
     def partitions(self, *, may_lack: bool = False) -> list[TopicPartition]:
         """What is read; `may_lack` leaves out subscribed topics that do not exist."""
         return self._options.subscription.partitions(self._leaders.counts, may_lack=may_lack)
+
+    def topic_ids(self) -> Mapping[str, TopicId]:
+        """The ids of the topics, zero where the broker knows none."""
+        return self._leaders.topic_ids
 
     def starts(self) -> Offsets:
         """Where reading begins."""

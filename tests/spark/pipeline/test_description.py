@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.base.errors import SettingError
+from odradek.cli.main import run
 from odradek.spark.pipeline.description import read_description, read_fields, write_fields
 
 GOOD = """
@@ -84,3 +85,26 @@ def test_fields_are_kept_beside_the_file_and_given_ones_count_first(tmp_path: Pa
     found.fields_file.write_text("{")
     with pytest.raises(SettingError, match="is damaged"):
         read_fields(found)
+
+
+@pytest.mark.parametrize("format_name", ["json", "csv", "raw"])
+def test_init_writes_a_description_that_is_read(
+    tmp_path: Path, format_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "flights.toml"
+    words = [
+        "pipeline",
+        "init",
+        str(file),
+        "--topic",
+        "flights",
+        "--format",
+        format_name,
+        "-b",
+        "127.0.0.1:1",
+    ]
+    assert run(words) == 0
+    found = read_description(file)
+    assert (found.topics, found.format, found.bootstrap_servers) == (("flights",), format_name, "127.0.0.1:1")
+    assert run(words) == 2
+    assert "exists; nothing was written" in capsys.readouterr().err

@@ -1,0 +1,267 @@
+"""`odradek pipeline`: topics become tables by Spark, every record exactly once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odradek.base.errors import SettingError
+from odradek.base.extras import missing_extra
+from odradek.cli.command_line import JSON, Command, Group, Options, flag, option, positional
+from odradek.cli.connecting import BOOTSTRAP, SERVERS_VARIABLE
+from odradek.cli.output import Column, colour_of_lag, counted, say, say_json, show, timed
+
+if TYPE_CHECKING:
+    from odradek.spark.pipeline.description import Description
+    from odradek.spark.pipeline.ledger import Commit
+
+TEMPLATE = """\
+# A pipeline of Odradek: from topics to a table. docs/pipeline.md lists all settings.
+name = "{name}"
+
+[source]
+{servers}topics = ["{topic}"]
+# start = "latest"               # the first run begins at the end of the topic, not at its start
+
+[decode]
+format = "{format}"{fields}
+
+# [[transform]]                  # stages, in this order; each sees the rows of the one before
+# sql = "select * from records where ..."
+
+[sink]
+path = "{name}_table"
+# partition_by = ["..."]         # a directory for each value of a column
+
+[batch]
+records_max = 1000000
+interval_s = 10
+
+[dead_letters]
+max_per_batch = 1000             # more records that cannot be read stop the pipeline
+"""
+FILE = positional("file", "the description of the pipeline", metavar="FILE", completes="file")
+LAGS = (
+    Column("topic"),
+    Column("partition"),
+    Column("next_offset", counted),
+    Column("lag", counted, always=True, colour=colour_of_lag),
+)
+
+
+def init(options: Options) -> None:
+    """Write a description to start from."""
+    file = Path(options.file)
+    servers = f'bootstrap_servers = "{options.bootstrap_server}"\n' if options.bootstrap_server else ""
+    if not servers:
+        servers = f'# bootstrap_servers = "127.0.0.1:9092"   # else ${SERVERS_VARIABLE}\n'
+    fields = (
+        '\n[decode.fields]\ncolumn = "string"       # one for each place in a line'
+        if options.format == "csv"
+        else ""
+    )
+    text = TEMPLATE.format(
+        name=file.stem, servers=servers, topic=options.topic, format=options.format, fields=fields
+    )
+    try:
+        with file.open("x") as made:
+            made.write(text)
+    except FileExistsError:
+        raise SettingError(f"{file} exists; nothing was written") from None
+    except OSError as error:
+        raise SettingError(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
+    say(f"Wrote {file}. Next: odradek pipeline check {file}")
+
+
+def check(options: Options) -> None:
+    """Say what a run would read, and into which columns."""
+    from odradek.spark.pipeline import assembly
+
+    description = _described(options)
+    view, fields, is_inferred = assembly.check(description)
+    say(f"The description {description.file} is good.")
+    records = sum(end - view.earliest[partition] for partition, end in view.latest.items())
+    say(
+        f"Topics: {', '.join(description.topics)}; {_counted(len(view.latest), 'partition')},"
+        f" {_counted(records, 'offset')}."
+    )
+    if description.format == "raw":
+        say("Column: value (the bytes of each record)")
+    elif fields:
+        shown = ", ".join(f"{name} ({kind})" for name, kind in fields.items())
+        say(f"Columns{', inferred from the first records' if is_inferred else ''}: {shown}")
+    else:
+        say("Columns: none are known; the first run infers them from the records that have come by then.")
+    say(f"Table: {description.table}")
+
+
+def run(options: Options) -> None:
+    """Bring the table up to date, once or until Ctrl-C or SIGTERM."""
+    from odradek.spark.pipeline import assembly
+
+    description = _described(options)
+    progress = _Progress()
+    with assembly.opened(description, progress) as engine:
+        if options.once:
+            batches = engine.run_once()
+            say(f"The table is up to date after {_counted(batches, 'batch', 'batches')}.")
+            return
+        ended = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: ended.set())
+        say(f"Running {description.name} until Ctrl-C.")
+        assembly.run_until(engine, description.interval_s, ended)
+
+
+class _Progress:
+    """The lines of a run."""
+
+    def committed(self, commit: Commit, records_behind: int) -> None:
+        rate = round(commit.records * 1000 / max(1, commit.took_ms))
+        dead = f", {_counted(commit.dead_letters, 'dead letter')}" if commit.dead_letters else ""
+        holes = sum(end - start for parts in commit.holes.values() for start, end in parts.values())
+        lost = f", {counted(holes)} offsets lost to retention" if holes else ""
+        left = f", {records_behind / rate:,.0f} s left" if rate and records_behind else ""
+        say(
+            f"batch {commit.batch}: {_counted(commit.records, 'record')},"
+            f" {_counted(commit.rows, 'row')}{dead}{lost}, {rate:,} records/s;"
+            f" lag {counted(records_behind)}{left}"
+        )
+
+    def warned(self, sentence: str) -> None:
+        say(f"odradek: {sentence}", as_error=True)
+
+
+def status(options: Options) -> None:
+    """Show the last commit and the lag."""
+    from odradek.spark.pipeline import assembly
+
+    description = _described(options)
+    found = assembly.status_of(description)
+    last = found.last
+    rows = [
+        {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "next_offset": None
+            if last is None
+            else last.following.get(partition.topic, {}).get(str(partition.partition)),
+            "lag": behind,
+        }
+        for partition, behind in sorted(found.lag.items())
+    ]
+    total = sum(found.lag.values())
+    if options.json:
+        document = {
+            "pipeline": description.name,
+            "batch": last and last.batch,
+            "committed_at_ms": last and last.committed_at_ms,
+            "took_ms": last and last.took_ms,
+            "records": last.records if last else 0,
+            "records_total": last.records_total if last else 0,
+            "dead_letters_total": last.dead_letters_total if last else 0,
+            "lag": total,
+            "partitions": rows,
+        }
+        say_json(document, indent=2)
+        return
+    if last is None:
+        say(f"Pipeline {description.name} has committed nothing yet; lag {counted(total)}.")
+    else:
+        rate = round(last.records * 1000 / max(1, last.took_ms))
+        say(
+            f"Pipeline {description.name}: {_counted(last.records_total, 'record')},"
+            f" {_counted(last.dead_letters_total, 'dead letter')}, lag {counted(total)}."
+        )
+        say(f"Batch {last.batch} was committed at {timed(last.committed_at_ms)}: {rate:,} records/s.")
+    print()
+    show(rows, LAGS, as_json=False, empty="The topics have no partitions.")
+
+
+def verify(options: Options) -> int:
+    """Count the table against the topics."""
+    from dataclasses import asdict
+
+    from odradek.spark.pipeline import assembly
+
+    description = _described(options)
+    found = assembly.verify_table(description)
+    if options.json:
+        say_json(asdict(found), indent=2)
+        return 1 if found.faults else 0
+    say(
+        f"{_counted(found.batches, 'batch', 'batches')}: {_counted(found.records, 'record')},"
+        f" {_counted(found.rows, 'row')}, {_counted(found.dead_letters, 'dead letter')}."
+    )
+    if found.holes:
+        say(f"{counted(found.holes)} offsets were deleted before they were read.")
+    if found.no_longer_there:
+        say(f"{counted(found.no_longer_there)} offsets are no longer in the topics and were not compared.")
+    for fault in found.faults:
+        say(f"- {fault}")
+    if found.fault_count > len(found.faults):
+        say(f"- and {found.fault_count - len(found.faults)} more")
+    if found.faults:
+        return 1
+    once = (
+        "each is in the table once" if not description.transforms else "the ledger has no gap and no overlap"
+    )
+    say(f"{_counted(found.compared, 'record')} of the topics compared: {once}.")
+    return 0
+
+
+def _described(options: Options) -> Description:
+    """The description, with the broker of the command line. Raises SettingError."""
+    if missing := missing_extra("spark", "odradek pipeline"):
+        raise SettingError(missing)
+    from odradek.spark.pipeline.description import read_description
+
+    return read_description(Path(options.file))
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+GROUP = Group(
+    "pipeline",
+    "Keep a table up to date with topics, every record exactly once, by Spark.",
+    (
+        Command(
+            "init",
+            "Write a description to start from.",
+            init,
+            (
+                FILE,
+                option("--topic", help="the topic", metavar="TOPIC", required=True, completes="topic"),
+                option(
+                    "--format",
+                    help="how values are written",
+                    metavar="FORMAT",
+                    default="json",
+                    shown_default="json",
+                    choices=("json", "csv", "raw"),
+                ),
+                BOOTSTRAP,
+            ),
+            examples=("odradek pipeline init flights.toml --topic flights",),
+        ),
+        Command("check", "Check a description against the cluster, and show the columns.", check, (FILE,)),
+        Command(
+            "run",
+            "Read what has come and commit it to the table, batch by batch, until Ctrl-C.",
+            run,
+            (FILE, flag("--once", help="end when all records that are there now are in the table")),
+            details="A run that is killed at any moment loses nothing and doubles nothing: rows and offsets"
+            " of a batch become visible together. A second run of the same table is refused.",
+        ),
+        Command("status", "Show how far the table got, and the lag.", status, (FILE, JSON)),
+        Command(
+            "verify",
+            "Count the table against the topics: every record exactly once. Exit code 1 for a fault.",
+            verify,
+            (FILE, JSON),
+        ),
+    ),
+)

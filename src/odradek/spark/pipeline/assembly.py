@@ -1,0 +1,110 @@
+"""Puts a pipeline together from its description: a run, a status, a check, a verification."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from odradek.base.clock import SystemClock
+from odradek.base.errors import SettingError
+from odradek.client.cluster import Offsets
+from odradek.records.columnar.varints import Longs
+from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline.description import Description, read_fields
+from odradek.spark.pipeline.engine import Engine, Step, Tell
+from odradek.spark.pipeline.fields import Fields
+from odradek.spark.pipeline.ledger import Commit, Table
+from odradek.spark.pipeline.planning import View, lag, partition_offsets
+from odradek.spark.pipeline.topics import ClusterTopics, source_options
+from odradek.spark.pipeline.verifying import Findings, verify
+from odradek.spark.range_reader import read_range
+from odradek.spark.source_options import parse_options
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a pipeline got."""
+
+    last: Commit | None
+    """The last commit; None for an empty table."""
+    lag: Offsets
+    """The offsets of each partition that are not in the table yet."""
+
+
+@contextmanager
+def opened(
+    description: Description, tell: Tell, reached: Callable[[Step], None] = lambda step: None
+) -> Iterator[Engine]:
+    """The engine of a run, with the table locked and Spark started. Raises OdradekError."""
+    with Table(description.table, description.name) as table:
+        table.open_for_writing()
+        topics = ClusterTopics(description)
+        topics.view()  # what is wrong with topics or brokers is said before Spark starts
+        from odradek.spark.pipeline.spark_job import SparkJob
+        from odradek.spark.session import spark_session
+
+        session = spark_session(description.name)
+        try:
+            job = SparkJob(description, session)
+            yield Engine(description, table, topics, job, SystemClock(), tell, reached)
+        finally:
+            session.stop()
+
+
+def run_until(engine: Engine, interval_s: float, ended: threading.Event) -> None:
+    """Run batches, one at most every `interval_s` seconds, until `ended` is set. Raises OdradekError."""
+    clock = SystemClock()
+    while not ended.is_set():
+        started_ms = clock.monotonic_ms()
+        engine.run_batch()
+        left_s = interval_s - (clock.monotonic_ms() - started_ms) / 1000
+        ended.wait(max(left_s, _PAUSE_MIN_S))
+
+
+# The pause of a loop without an interval, so that an idle pipeline does not occupy a broker.
+_PAUSE_MIN_S = 0.05
+
+
+def status_of(description: Description) -> Status:
+    """How far the pipeline got, from its table and the topics. Raises OdradekError."""
+    last = Table(description.table, description.name).last()
+    view = ClusterTopics(description).view()
+    position = partition_offsets(last.following) if last else {}
+    return Status(last, lag(position, view))
+
+
+def check(description: Description) -> tuple[View, Fields, bool]:
+    """The topics' ends, the fields, and whether these are inferred just now. Raises OdradekError.
+
+    Nothing is written; a run infers the fields again, and keeps them.
+    """
+    for one in description.transforms:
+        if one.python_file is not None and not one.python_file.is_file():
+            raise SettingError(f"there is no file {one.python_file}, which a transform names")
+    topics = ClusterTopics(description)
+    view = topics.view()
+    Table(description.table, description.name).last()
+    fields = read_fields(description)
+    if fields or description.format != "json":
+        return view, fields, False
+    ranges = [
+        OffsetRange(partition, view.earliest[partition], end)
+        for partition, end in sorted(view.latest.items())
+        if end > view.earliest[partition]
+    ]
+    return view, topics.sample(ranges), True
+
+
+def verify_table(description: Description) -> Findings:
+    """Count the table against its topics; see `verifying`. Raises OdradekError."""
+    reading = parse_options(
+        source_options(description) | {"subscribe": ",".join(description.topics), "failOnDataLoss": "false"}
+    ).reading
+
+    def read_offsets(wanted: OffsetRange) -> Iterator[Longs]:
+        for rows in read_range(wanted, reading):
+            yield rows.column("offset").to_numpy()
+
+    table = Table(description.table, description.name)
+    view = ClusterTopics(description).view()
+    return verify(table, view, read_offsets, is_one_to_one=not description.transforms)

@@ -1,0 +1,244 @@
+"""The job of a batch on Spark: read the offsets, decode, transform, write rows and dead letters as Parquet.
+
+The decoded records are kept by Spark while the batch is written, so that counts, rows and dead letters come
+from one reading of the topic.
+"""
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark import StorageLevel, cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from odradek.base.errors import OdradekError, SettingError
+from odradek.spark.first_sentence import sentence_first_of_rows
+from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline.decoding import Decoder, decode
+from odradek.spark.pipeline.description import Description, Transform
+from odradek.spark.pipeline.engine import Written
+from odradek.spark.pipeline.fields import ORIGIN, Fields
+from odradek.spark.pipeline.ledger import DEAD_LETTERS
+from odradek.spark.pipeline.topics import source_options
+
+# Column types in Spark's words and in Arrow's; JSON is kept as text.
+SPARK_TYPES = {"long": "bigint", "json": "string"}
+ARROW_TYPES = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "date": pa.date32(),
+    "json": pa.string(),
+}
+_ORIGIN_SCHEMA = "_topic string, _partition int, _offset bigint, _timestamp timestamp, _key binary"
+# The source's column of each origin column.
+_FROM = {
+    "_topic": "topic",
+    "_partition": "partition",
+    "_offset": "offset",
+    "_timestamp": "timestamp",
+    "_key": "key",
+}
+
+
+class JobFailed(OdradekError):
+    """Spark could not write a batch; the message is its reason in one sentence."""
+
+
+class SparkJob:
+    """The port `Job` of the engine, on one session. Raises SettingError for transforms it cannot load."""
+
+    def __init__(self, description: Description, spark: SparkSession) -> None:
+        self._description = description
+        self._spark = spark
+        self._stages = [_stage(one) for one in description.transforms]
+
+    def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
+        """Write rows of `ranges` into `directory`, dead letters below it. Raises JobFailed, SettingError."""
+        try:
+            return self._write(ranges, fields, directory)
+        except PySparkException as error:
+            raise JobFailed(f"Spark cannot write the batch: {sentence_of(str(error))}") from error
+        except OdradekError:
+            raise
+        except Exception as error:  # whatever a user's function raises, and py4j
+            raise JobFailed(f"the batch cannot be written: {sentence_of(str(error))}") from error
+
+    def _write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
+        decoded = self._decoded(ranges, fields).persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            return self._write_decoded(decoded, directory)
+        finally:
+            decoded.unpersist()
+
+    def _write_decoded(self, decoded: DataFrame, directory: Path) -> Written:
+        counts = decoded.agg(
+            f.count(f.lit(1)).alias("records"),
+            f.count("_error").alias("dead"),
+            f.collect_set("_new_fields").alias("new_fields"),
+        ).collect()[0]
+        records, dead = int(counts["records"]), int(counts["dead"])
+        if new_fields := _merged(counts["new_fields"]):
+            return Written(records, 0, dead, {}, keeps_origin=True, new_fields=new_fields)
+        first_error = ""
+        if dead:
+            letters = decoded.where("_error is not null")
+            _save(letters.select(*ORIGIN, "_error", f.col("_raw").alias("_value")), directory / DEAD_LETTERS)
+            first_error = _first_error(directory / DEAD_LETTERS)
+        if dead > self._description.dead_letters_max:  # the engine will commit nothing of it
+            return Written(records, 0, dead, {}, keeps_origin=True, first_error=first_error)
+        rows = self._transformed(decoded.where("_error is null").drop("_raw", "_error", "_new_fields"))
+        self._check_columns(rows)
+        _save(rows, directory, self._description.partition_by)
+        files = {
+            str(one.relative_to(directory)): pq.read_metadata(one).num_rows
+            for one in directory.rglob("*.parquet")
+        }
+        written = sum(count for name, count in files.items() if not name.startswith(DEAD_LETTERS))
+        keeps_origin = set(ORIGIN[:3]) <= set(rows.columns)
+        return Written(records, written, dead, files, keeps_origin, first_error)
+
+    def _decoded(self, ranges: Sequence[OffsetRange], fields: Fields) -> DataFrame:
+        """All records with their origin, the decoded fields, `_raw`, `_error` and `_new_fields`."""
+        starts: dict[str, dict[str, int]] = {}
+        ends: dict[str, dict[str, int]] = {}
+        for one in ranges:
+            topic, number = one.topic_partition
+            starts.setdefault(topic, {})[str(number)] = one.start
+            ends.setdefault(topic, {})[str(number)] = one.end
+        options = source_options(self._description) | {
+            "assign": json.dumps(
+                {topic: [int(number) for number in offsets] for topic, offsets in starts.items()}
+            ),
+            "startingOffsets": json.dumps(starts),
+            "endingOffsets": json.dumps(ends),
+        }
+        read = self._spark.read.format("odradek").options(**options).load()
+        if self._description.format == "raw":
+            return read.select(
+                *(f.col(name).alias(origin) for origin, name in _FROM.items()),
+                "value",
+                f.lit(None).cast("binary").alias("_raw"),
+                f.lit(None).cast("string").alias("_error"),
+                f.lit(None).cast("string").alias("_new_fields"),
+            )
+        columns = [f"`{name}` {SPARK_TYPES.get(kind, kind)}" for name, kind in fields.items()]
+        schema = ", ".join([_ORIGIN_SCHEMA, *columns, "_raw binary, _error string, _new_fields string"])
+        return read.mapInArrow(partial(_decode_rows, self._description.decoder(fields)), schema)
+
+    def _transformed(self, frame: DataFrame) -> DataFrame:
+        for stage in self._stages:
+            if isinstance(stage, str):
+                frame.createOrReplaceTempView("records")
+                frame = frame.sparkSession.sql(stage)
+            else:
+                frame = stage(frame)
+                if not isinstance(frame, DataFrame):
+                    raise SettingError(f"the transform returned a {type(frame).__name__}, not a DataFrame")
+        return frame
+
+    def _check_columns(self, rows: DataFrame) -> None:
+        missing = [name for name in self._description.partition_by if name not in rows.columns]
+        if missing:
+            raise SettingError(
+                f"partition_by names {missing[0]}, and the rows have {', '.join(rows.columns)}"
+            )
+
+
+def sentence_of(text: str) -> str:
+    """The reason in the many lines that Spark makes of an exception: that of Odradek or of Python, if any."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for line in lines:
+        if line.startswith("odradek.") and ": " in line:
+            return line.partition(": ")[2]
+    blamed = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception")) and ": " in line]
+    for line in blamed:
+        if not line.startswith(("py4j.", "org.apache.spark.", "java.", "Caused by", "at ")):
+            return line
+    return lines[0] if lines else "Spark gives no reason"
+
+
+def _decode_rows(decoder: Decoder, batches: Iterator[Any]) -> Iterator[Any]:
+    """On an executor: batches of the source's columns become batches of decoded ones."""
+    return sentence_first_of_rows(_decode_batch(decoder, one) for one in batches)
+
+
+def _decode_batch(decoder: Decoder, batch: Any) -> Any:
+    values = batch.column("value")
+    decoded = decode(decoder, values.to_pylist())
+    fields = [pa.array(decoded.columns[name], ARROW_TYPES[kind]) for name, kind in decoder.fields.items()]
+    errors = pa.array(decoded.errors, pa.string())
+    no_raw = pa.scalar(None, pa.binary())
+    raw = pc.if_else(errors.is_valid(), values, no_raw)
+    new = [None if one is None else json.dumps(one) for one in decoded.new_fields]
+    arrays = [batch.column(name) for name in _FROM.values()] + [
+        *fields,
+        raw,
+        errors,
+        pa.array(new, pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(
+        arrays, names=[*ORIGIN, *decoder.fields, "_raw", "_error", "_new_fields"]
+    )
+
+
+def _merged(texts: Sequence[str]) -> Fields:
+    """New fields of all records; where records disagree, whole and other numbers are doubles, others JSON."""
+    found: Fields = {}
+    for text in sorted(texts):
+        for name, kind in json.loads(text).items():
+            known = found.setdefault(name, kind)
+            if known != kind:
+                found[name] = "double" if {known, kind} == {"long", "double"} else "json"
+    return found
+
+
+def _save(frame: DataFrame, directory: Path, partition_by: Sequence[str] = ()) -> None:
+    # The directory exists and is empty but for what this batch wrote.
+    writer = frame.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+    if partition_by:
+        writer = writer.partitionBy(*partition_by)
+    writer.parquet(directory.absolute().as_uri())
+
+
+def _first_error(directory: Path) -> str:
+    columns = ["_topic", "_partition", "_offset", "_error"]
+    found = [
+        pq.read_table(one, columns=columns).to_pylist()[:1] for one in sorted(directory.glob("*.parquet"))
+    ]
+    rows = sorted(([*row.values()] for some in found for row in some), key=lambda row: row[:3])
+    topic, partition, offset, error = rows[0]
+    return f"{topic}-{partition} at offset {offset}: {error}"
+
+
+def _stage(transform: Transform) -> Any:
+    """SQL as it is, a function from its file. Raises SettingError."""
+    if transform.python_file is None:
+        return transform.sql
+    file = transform.python_file
+    spec = importlib.util.spec_from_file_location(f"odradek_transform_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # executors cannot import it by name
+        return getattr(module, transform.function)
+    except FileNotFoundError:
+        raise SettingError(f"there is no file {file}, which a transform names") from None
+    except AttributeError:
+        raise SettingError(f"{file} has no function {transform.function}") from None
+    except Exception as error:  # the user's module may raise anything
+        raise SettingError(f"{file} cannot be imported: {error}") from error

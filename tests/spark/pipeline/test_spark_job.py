@@ -1,0 +1,193 @@
+"""Pipelines by a whole Spark: what it writes, and drivers that are killed with `kill -9`."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+
+from odradek.base.clock import SystemClock
+from odradek.base.errors import OdradekError
+from odradek.spark.pipeline.assembly import check, status_of, verify_table
+from odradek.spark.pipeline.description import Description, read_description
+from odradek.spark.pipeline.engine import Engine
+from odradek.spark.pipeline.ledger import Table
+from odradek.spark.pipeline.topics import ClusterTopics
+from odradek.testing import Broker
+from tests.spark.pipeline.fake_topics import Heard
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.integration,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+]
+
+JSON_FORMAT = '[decode]\nformat = "json"\n'
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker(process=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    from odradek.spark.session import spark_session
+
+    session = spark_session("test-pipeline")
+    yield session
+    session.stop()
+
+
+def send(broker: Broker, topic: str, values: list[bytes], partition: int = 0) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for value in values:
+        producer.produce(topic, value, partition=partition)
+    assert producer.flush(30) == 0
+
+
+def described(broker: Broker, topic: str, directory: Path, more: str, sink: str = "") -> Description:
+    file = directory / "flights.toml"
+    file.write_text(
+        f'[source]\nbootstrap_servers = "{broker.bootstrap_servers}"\ntopics = ["{topic}"]\n'
+        f'group = "{topic}"\n{more}\n[sink]\npath = "table"\n{sink}'
+    )
+    return read_description(file)
+
+
+def run(description: Description, spark: Any) -> Heard:
+    from odradek.spark.pipeline.spark_job import SparkJob
+
+    heard = Heard()
+    with Table(description.table, description.name) as table:
+        table.open_for_writing()
+        job = SparkJob(description, spark)
+        Engine(description, table, ClusterTopics(description), job, SystemClock(), heard).run_once()
+    return heard
+
+
+def test_topics_become_tables_and_nothing_is_lost(broker: Broker, spark: Any, tmp_path: Path) -> None:
+    topic = broker.create_topic(partitions=2)
+    send(broker, topic, [b'{"origin": "EWR", "minutes": 227}', b"broken"])
+    send(broker, topic, [b'{"origin": "JFK", "minutes": 160}'], partition=1)
+    description = described(broker, topic, tmp_path, JSON_FORMAT, 'partition_by = ["origin"]')
+    assert check(description)[1:] == ({"origin": "string", "minutes": "long"}, True)
+    commit = run(description, spark).commits[0]
+    assert (commit.records, commit.rows, commit.dead_letters) == (3, 2, 1)
+    send(
+        broker,
+        topic,
+        [b'{"origin": "EWR", "minutes": 1, "gate": "B4"}', b'{"origin": "EWR", "minutes": "x"}'],
+    )
+    heard = run(description, spark)
+    assert heard.warnings == ["new fields are added to the table: gate (string)"]
+    table = spark.read.option("mergeSchema", True).parquet(str(description.table))
+    rows = (
+        table.select("batch", "origin", "minutes", "gate", "_partition", "_offset")
+        .orderBy("minutes")
+        .collect()
+    )
+    assert [tuple(row) for row in rows] == [
+        (2, "EWR", 1, "B4", 0, 2),
+        (1, "JFK", 160, None, 1, 0),
+        (1, "EWR", 227, None, 0, 0),
+    ]
+    letters = spark.read.parquet(f"{description.table}/batch=*/_dead_letters").orderBy("_offset").collect()
+    assert [(row._partition, row._offset, bytes(row._value)) for row in letters] == [
+        (0, 1, b"broken"),
+        (0, 3, b'{"origin": "EWR", "minutes": "x"}'),
+    ]
+    assert letters[1]._error == 'field minutes is to be a long, and has "x"'
+    found = verify_table(description)
+    assert (found.faults, found.compared, found.rows, found.dead_letters) == ([], 5, 3, 2)
+    assert sum(status_of(description).lag.values()) == 0
+
+
+def test_transforms_in_sql_and_python_and_their_errors(broker: Broker, spark: Any, tmp_path: Path) -> None:
+    topic = broker.create_topic(partitions=1)
+    send(broker, topic, [b'{"minutes": %d}' % number for number in range(10)])
+    (tmp_path / "clean.py").write_text(
+        "from pyspark.sql import functions as f\n"
+        "def halved(minutes):\n    return minutes // 2\n"
+        "def clean(frame):\n    return frame.withColumn('half', f.udf(halved, 'long')('minutes'))\n"
+    )
+    stages = '[[transform]]\nsql = "select minutes from records where minutes > 6"\n'
+    description = described(
+        broker,
+        topic,
+        tmp_path,
+        f'{JSON_FORMAT}[[transform]]\npython = "clean.py:clean"\n{stages}'.replace(
+            "select minutes", "select minutes, half"
+        ),
+    )
+    commit = run(description, spark).commits[0]
+    assert (commit.records, commit.rows, commit.keeps_origin) == (10, 3, False)
+    rows = ds.dataset(description.table).to_table().to_pylist()
+    assert sorted((row["minutes"], row["half"]) for row in rows) == [(7, 3), (8, 4), (9, 4)]
+    assert verify_table(description).faults == []
+    send(broker, topic, [b'{"minutes": 11}'])
+    wrong = described(
+        broker, topic, tmp_path, f"{JSON_FORMAT}{stages}".replace("minutes from", "nothing from")
+    )
+    with pytest.raises(OdradekError, match=r"Spark cannot write the batch: .*nothing") as refused:
+        run(wrong, spark)
+    assert "\n" not in str(refused.value)
+
+
+def test_raw_values_are_kept_as_they_are(broker: Broker, spark: Any, tmp_path: Path) -> None:
+    topic = broker.create_topic(partitions=1)
+    send(broker, topic, [b"\xff\x00", b""])
+    description = described(broker, topic, tmp_path, '[decode]\nformat = "raw"')
+    assert run(description, spark).commits[0].rows == 2
+    rows = ds.dataset(description.table).to_table().to_pylist()
+    assert sorted((row["_offset"], row["value"]) for row in rows) == [(0, b"\xff\x00"), (1, b"")]
+
+
+DRIVER = """
+import os, signal, sys
+from pathlib import Path
+from odradek.spark.pipeline.assembly import opened
+from odradek.spark.pipeline.description import read_description
+from tests.spark.pipeline.fake_topics import Heard
+
+def reached(step):
+    if step.name == sys.argv[2]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with opened(read_description(Path(sys.argv[1])), Heard(), reached) as engine:
+    engine.run_once()
+"""
+
+
+def test_drivers_that_are_killed_cost_nothing(broker: Broker, spark: Any, tmp_path: Path) -> None:
+    """Killed before and after the commit point; the last run is in this process."""
+    topic = broker.create_topic(partitions=2)
+    for partition in range(2):
+        send(broker, topic, [b'{"n": %d}' % number for number in range(500)], partition)
+    description = described(broker, topic, tmp_path, JSON_FORMAT, "[batch]\nrecords_max = 400")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(["src", ".", os.environ.get("PYTHONPATH", "")]),
+    }
+    for step, batches in (("SEALED", []), ("PUBLISHED", [1])):
+        done = subprocess.run(
+            [sys.executable, "-c", DRIVER, str(description.file), step],
+            cwd=Path(__file__).parents[3],
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+        assert Table(description.table, description.name).batches() == batches
+    run(description, spark)
+    found = verify_table(description)
+    assert (found.faults, found.compared, found.rows) == ([], 1000, 1000)
