@@ -11,10 +11,10 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.cluster_view import MAX_AGE_MS, ClusterView
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
-from odradek.client.core.consumer.consumer_core import ConsumerCore, ConsumerOptions
+from odradek.client.core.consumer.consumer_core import Change, ConsumerCore, ConsumerOptions, Step
 from odradek.client.core.consumer.fetcher import FetchOptions
 from odradek.client.core.consumer.partition_state import Phase
-from odradek.client.core.consumer.positions import EARLIEST
+from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.member import MemberOptions
 from odradek.client.core.requests import Outcome, Send, ToNode
 from odradek.client.core.routing import Routing
@@ -443,3 +443,82 @@ def test_why_names_what_each_partition_waits_for() -> None:
         (Cause.AT_END, "orders-0"),
         (Cause.FETCHING, "orders-2"),
     ]
+
+
+def test_an_answer_about_a_position_counts_only_for_what_is_asked_now() -> None:
+    """C7: the application moves to the end while the beginning is looked up."""
+    rig = Rig()
+    rig.core.subscription.assign([P0])
+    (first,) = rig.due()
+    rig.core.subscription.states[P0].reset(LATEST)
+    rig.core.outcome(Outcome(first, listed(0)), 0)
+    (second,) = rig.due()
+    assert isinstance(second.request, ListOffsetsRequest)
+    assert second.request.topics[0].partitions[0].timestamp == LATEST
+    rig.core.outcome(Outcome(second, listed(90)), 0)
+    assert asked(rig.fetches()[1]) == {0: 90}
+
+
+def test_committed_offsets_count_only_for_the_assignment_that_asked_for_them() -> None:
+    """C7: another member may have read on, and committed, before the partition came back."""
+    rig = Rig(group="billing")
+    rig.core.subscription.assign([P0, P2])
+    (before,) = rig.due()
+    rig.core.subscription.assign([P2])
+    rig.core.subscription.assign([P0, P2])
+    rig.core.outcome(Outcome(before, committed_at(30)), 0)
+    after = rig.due()[0]
+    assert isinstance(after.request, OffsetFetchRequest)
+    assert [one.partition_indexes for one in after.request.topics or []] == [[0]]
+    rig.core.outcome(Outcome(after, committed_at(50)), 0)
+    assert asked(rig.fetches()[1]) == {0: 50}
+
+
+@pytest.mark.parametrize("kept", [[0], []])
+def test_partitions_lost_while_the_application_is_told_of_others_are_told_too(kept: list[int]) -> None:
+    """The group fences a member whose listener takes too long to give partitions back, or to take them."""
+    rig = Rig(group="billing")
+    rig.core.subscription.subscribe(["orders"])
+    rig.core.follow_subscription()
+    rig.core.polled(0)
+    step = beat(rig, assigned=[0, 2])
+    assert step is not None
+    if kept:
+        rig.core.carried_out(step)
+        step = beat(rig, assigned=kept)
+        assert step is not None
+        assert step == Step(Change.REVOKED, frozenset([P2]))
+    beat(rig, code=ErrorCode.FENCED_MEMBER_EPOCH)
+    rig.core.carried_out(step)
+    lost = rig.core.change()
+    assert lost == Step(Change.LOST, frozenset([P0] if kept else [P0, P2]))
+    rig.core.carried_out(lost)
+    assert not rig.core.subscription.states
+    rig.now_ms = 1_000
+    (join,) = rig.due()
+    assert isinstance(join.request, ConsumerGroupHeartbeatRequest)
+    assert join.request.member_epoch == 0
+
+
+def beat(rig: Rig, *, assigned: Sequence[int] | None = None, code: ErrorCode = ErrorCode.NONE) -> Step | None:
+    """Answer the heartbeat that is due; returns the step that follows."""
+    rig.now_ms += 10
+    (send,) = [one for one in rig.due() if isinstance(one.request, ConsumerGroupHeartbeatRequest)]
+    response = ConsumerGroupHeartbeatResponse(
+        error_code=code,
+        member_epoch=1,
+        heartbeat_interval_ms=1,
+        assignment=None if assigned is None else Assignment([TopicPartitions(ID, list(assigned))]),
+    )
+    rig.core.outcome(Outcome(send, response), rig.now_ms)
+    return rig.core.change()
+
+
+def listed(offset: int) -> ListOffsetsResponse:
+    partitions = [ListOffsetsPartitionResponse(0, offset=offset)]
+    return ListOffsetsResponse(topics=[ListOffsetsTopicResponse("orders", partitions)])
+
+
+def committed_at(offset: int) -> OffsetFetchResponse:
+    topics = [OffsetFetchResponseTopics("orders", partitions=[OffsetFetchResponsePartitions(0, offset)])]
+    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup("billing", topics)])

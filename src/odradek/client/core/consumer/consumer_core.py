@@ -204,6 +204,8 @@ class ConsumerCore:
             self.subscription.set(self.subscription.states.keys() - step.partitions)
         owned = frozenset(self.subscription.states)
         target = member.target()
+        if target is not None and target.is_lost and step.change is not Change.LOST:
+            return  # the group took everything meanwhile: what is left is lost in the next step
         has_more = target is not None and bool(target.partitions - owned)
         if step.change is Change.ASSIGNED or not has_more:
             member.has_now(owned)

@@ -6,16 +6,16 @@
                         was cut off there; the position is reset, or without a policy the application is told
 
 Invariant: at most one request of each kind to a broker is under way, and an answer counts only for partitions
-that are still in the phase for which it was asked.
+that have waited for it ever since: not for one that was given away and came back, nor after a seek.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
@@ -76,15 +76,21 @@ class Identity(Protocol):
         """Whether OffsetFetch carries member and epoch (KIP-848)."""
 
 
+class _Waiting(NamedTuple):
+    """What a partition waited for when it was asked about."""
+
+    state: PartitionState
+    """Of the assignment then: a partition that came back since has another one."""
+    offset: Offset
+    reset_timestamp: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What one request of this core asks for."""
 
     phase: Phase
-    partitions: tuple[TopicPartition, ...]
-    node: BrokerId = NO_BROKER
-    offsets: dict[TopicPartition, Offset] = field(default_factory=dict)
-    """The positions for which validation was asked."""
+    partitions: Mapping[TopicPartition, _Waiting]
 
 
 def offset_fetch(identity: Identity, partitions: Iterable[TopicPartition]) -> OffsetFetchRequest:
@@ -219,14 +225,13 @@ class Positions:
             return []
         if not waiting:
             return []
-        partitions = tuple(one for one, _ in waiting)
         send = Send(
             ToCoordinator(self._identity.group),
-            offset_fetch(self._identity, partitions),
+            offset_fetch(self._identity, [one for one, _ in waiting]),
             timeout_ms=self._timeout_ms,
             highest=OFFSET_FETCH_VERSION_MAX,
         )
-        self._asked[send] = _Asked(Phase.NEEDS_COMMITTED, partitions)
+        self._asked[send] = _asked(Phase.NEEDS_COMMITTED, waiting)
         return [send]
 
     def _by_leader(
@@ -259,7 +264,8 @@ class Positions:
                 send = Send(
                     ToNode(node), request, timeout_ms=self._timeout_ms, highest=LIST_OFFSETS_VERSION_MAX
                 )
-                self._asked[send] = _Asked(Phase.NEEDS_RESET, tuple(one for one, _, _ in asked), node)
+                reset = [(one, state) for one, state, _ in waiting if state.error is None]
+                self._asked[send] = _asked(Phase.NEEDS_RESET, reset)
                 sends.append(send)
         return sends
 
@@ -272,8 +278,7 @@ class Positions:
                 topic.partitions.append(OffsetForLeaderPartition(number, epoch, state.epoch))
             request = OffsetForLeaderEpochRequest(replica_id=-1, topics=list(topics.values()))
             send = Send(ToNode(node), request, timeout_ms=self._timeout_ms)
-            offsets = {one: state.offset for one, state, _ in waiting}
-            self._asked[send] = _Asked(Phase.NEEDS_VALIDATION, tuple(offsets), node, offsets)
+            self._asked[send] = _asked(Phase.NEEDS_VALIDATION, [(one, state) for one, state, _ in waiting])
             sends.append(send)
         return sends
 
@@ -297,11 +302,19 @@ class Positions:
 
     # --- answers
 
+    def _waits(self, asked: _Asked, partition: TopicPartition) -> PartitionState | None:
+        """The state of a partition that has waited for the answer ever since; None for another."""
+        state, before = self._subscription.states.get(partition), asked.partitions.get(partition)
+        if state is None or before is None or state is not before.state or state.phase is not asked.phase:
+            return None
+        is_same = (state.offset, state.reset_timestamp) == (before.offset, before.reset_timestamp)
+        return state if is_same else None
+
     def _failed(self, asked: _Asked, error: ApiError, now_ms: int) -> None:
         self._view.refresh_soon(now_ms)
         for one in asked.partitions:
-            state = self._subscription.states.get(one)
-            if state is None or state.phase is not asked.phase:
+            state = self._waits(asked, one)
+            if state is None:
                 continue
             if error.code.is_retriable:
                 state.retry_ms = now_ms + _RETRY_MS
@@ -324,8 +337,8 @@ class Positions:
         group_code, found = fetched_offsets(answer)
         self._routing.refused(_to_group(self._identity), group_code)
         for one in asked.partitions:
-            state = self._subscription.states.get(one)
-            if state is None or state.phase is not Phase.NEEDS_COMMITTED:
+            state = self._waits(asked, one)
+            if state is None:
                 continue
             entry = found.get(one)
             code = group_code
@@ -345,8 +358,8 @@ class Positions:
         for topic in answer.topics:
             for one in topic.partitions:
                 partition = TopicPartition(topic.name, one.partition_index)
-                state = self._subscription.states.get(partition)
-                if state is None or state.phase is not Phase.NEEDS_RESET or partition not in asked.partitions:
+                state = self._waits(asked, partition)
+                if state is None:
                     continue
                 code = known_code(one.error_code)
                 if code is not ErrorCode.NONE:
@@ -361,14 +374,12 @@ class Positions:
         for topic in answer.topics:
             for one in topic.partitions:
                 partition = TopicPartition(topic.topic, one.partition)
-                state = self._subscription.states.get(partition)
-                if state is None or state.phase is not Phase.NEEDS_VALIDATION:
+                state = self._waits(asked, partition)
+                if state is None:
                     continue
                 code = known_code(one.error_code)
                 if code is not ErrorCode.NONE:
                     self._refused(partition, state, code, now_ms)
-                elif asked.offsets.get(partition) != state.offset:
-                    continue
                 elif one.end_offset < 0 or one.end_offset < state.offset:
                     self._cut_off(partition, state, one.end_offset)
                 else:
@@ -391,6 +402,12 @@ class Positions:
         else:
             state.offset, state.epoch = end, NO_EPOCH
             self._valid(partition, state)
+
+
+def _asked(phase: Phase, waiting: Iterable[tuple[TopicPartition, PartitionState]]) -> _Asked:
+    return _Asked(
+        phase, {one: _Waiting(state, state.offset, state.reset_timestamp) for one, state in waiting}
+    )
 
 
 def _to_group(identity: Identity) -> Send:

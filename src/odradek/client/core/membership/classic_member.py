@@ -143,10 +143,9 @@ class ClassicMember:
 
     def leave(self) -> None:
         """See `Member`."""
-        self._assigned = None
         if self._place in (Place.OUT, Place.LEAVING):
             return
-        self._is_lost = bool(self._owned)
+        self._lose()
         self._next_ms = 0
         # A static member keeps its place: it comes back within the session timeout.
         if self.member and self.instance is None:
@@ -237,7 +236,7 @@ class ClassicMember:
             self._next_ms = now_ms
             self._rejoin()
         elif code in _GONE:
-            self._lose(code, now_ms)
+            self._begin_again(code, now_ms)
         elif code.is_retriable:
             self._retry(now_ms)
         else:
@@ -323,22 +322,28 @@ class ClassicMember:
 
     def _rejoin(self) -> None:
         """Join again; first revoke, if the strategy wants that and there is something."""
+        # It has, or will have, what the application may hear of at this moment.
+        has_any = bool(self._owned or self._assigned)
         self._assigned = None
         if self._place is Place.REVOKING:
             return
-        if self._owned and not self._is_cooperative and self._place is Place.STABLE:
+        if has_any and not self._is_cooperative and self._place is Place.STABLE:
             self._go(Place.REVOKING)
         else:
             self._go(Place.JOINING)
 
-    def _lose(self, code: ErrorCode, now_ms: int) -> None:
+    def _begin_again(self, code: ErrorCode, now_ms: int) -> None:
         if code is ErrorCode.UNKNOWN_MEMBER_ID:
             self.member = ""
         self.epoch = _NO_GENERATION
-        self._assigned = None
-        self._is_lost = bool(self._owned)
+        self._lose()
         self._go(Place.JOINING)
         self._retry(now_ms)
+
+    def _lose(self) -> None:
+        """What it has is gone, and what it was given, of which the application may hear at this moment."""
+        self._is_lost = self._is_lost or bool(self._owned or self._assigned)
+        self._assigned = None
 
     def _retry(self, now_ms: int) -> None:
         self._next_ms = now_ms + self._backoff.after(self._failures)
@@ -347,6 +352,5 @@ class ClassicMember:
     def _give_up(self, error: ApiError) -> None:
         self._go(Place.OUT)
         self.epoch = _NO_GENERATION
-        self._assigned = None
-        self._is_lost = bool(self._owned)
+        self._lose()
         self.error = error

@@ -134,8 +134,7 @@ class ConsumerMember:
         if self._place in (Place.JOINING, Place.IN):
             self._go(Place.LEAVING)
             self.epoch = _LEAVE_EPOCH if self.instance is None else _LEAVE_STATIC_EPOCH
-            self._assigned = None
-            self._is_lost = bool(self._owned)
+            self._lose()
             self._next_ms = 0
 
     def why(self, now_ms: int) -> list[Why]:
@@ -185,8 +184,8 @@ class ConsumerMember:
             return
         self._routing.refused(outcome.send, code)
         if code in _FENCED:
+            self._lose()
             self._join()
-            self._is_lost = bool(self._owned)
             self._retry(now_ms)
         elif code.is_retriable or code is ErrorCode.UNRELEASED_INSTANCE_ID:
             self._retry(now_ms)
@@ -245,8 +244,12 @@ class ConsumerMember:
     def _join(self) -> None:
         self._go(Place.JOINING)
         self.epoch = _JOIN_EPOCH
-        self._assigned = None
         self._next_ms = 0
+
+    def _lose(self) -> None:
+        """What it has is gone, and what it was given, of which the application may hear at this moment."""
+        self._is_lost = self._is_lost or bool(self._owned or self._assigned)
+        self._assigned = None
 
     def _retry(self, now_ms: int) -> None:
         self._next_ms = now_ms + self._backoff.after(self._failures)
@@ -256,6 +259,6 @@ class ConsumerMember:
 
     def _give_up(self, error: ApiError) -> None:
         self._go(Place.OUT)
-        self._is_lost = bool(self._owned)
+        self._lose()
         self.epoch = _JOIN_EPOCH
         self.error = error
