@@ -16,7 +16,6 @@ from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, MalformedRequest, OdradekError
 from odradek.base.ids import TopicPartition
-from odradek.client.classic_assignors import ASSIGNORS
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
 from odradek.client.core.membership.classic_share import assignment, shares, subscriber_of, subscription
@@ -79,7 +78,9 @@ class ClassicMember:
         self._is_cooperative = options.strategies == _COOPERATIVE
         self._place = Place.OUT
         self._since_ms = 0
+        # What it subscribes to, and what its last join said.
         self._topics: frozenset[str] = frozenset()
+        self._told: frozenset[str] = frozenset()
         self._owned: frozenset[TopicPartition] = frozenset()
         # What the leader gave it, until the consumer has it; None if nothing changed.
         self._assigned: frozenset[TopicPartition] | None = None
@@ -110,12 +111,11 @@ class ClassicMember:
 
     def subscribe(self, topics: frozenset[str]) -> None:
         """See `Member`."""
-        is_new = topics != self._topics
         self._topics = topics
         if self._place is Place.OUT:
             self._go(Place.JOINING)
             self._next_ms = 0
-        elif is_new and self._place is Place.STABLE:
+        elif self._place is Place.STABLE and self._topics != self._told:
             self._rejoin()
 
     def target(self) -> Target | None:
@@ -170,7 +170,8 @@ class ClassicMember:
             return ()
         if self._place is not Place.LEAVING and (self._is_lost or self.error is not None):
             return ()
-        if self._place is Place.STABLE and self._has_grown():
+        # Topics that were subscribed to while it joined are not told yet.
+        if self._place is Place.STABLE and (self._topics != self._told or self._has_grown()):
             self._rejoin()
         request: Message
         timeout_ms = self._options.request_timeout_ms
@@ -252,6 +253,10 @@ class ClassicMember:
                 is_leader = response.leader == self.member and not response.skip_assignment
                 self._members = response.members if is_leader else []
                 self._counts = {}
+                if fault := self._fault():
+                    said = f"group {self.group} cannot be assigned partitions: {fault}"
+                    self._give_up(ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, said))
+                    return
                 self._go(Place.SHARING)
                 self._next_ms = now_ms
             case SyncGroupResponse() if self._place is Place.SYNCING:
@@ -263,9 +268,21 @@ class ClassicMember:
                     return
                 self._go(Place.STABLE)
 
+    def _fault(self) -> str:
+        """As the leader: why it cannot assign; "" if it can."""
+        if self._members and self._strategy not in self._options.strategies:
+            return f"the broker chose the strategy {self._strategy!r}, which was not offered"
+        for one in self._members:
+            try:
+                subscriber_of(one)
+            except MalformedRequest as error:
+                return f"member {one.member_id!r} sent what is no subscription: {error}"
+        return ""
+
     # --- requests
 
     def _join_request(self) -> JoinGroupRequest:
+        self._told = self._topics
         metadata = subscription(
             self._topics, self._owned if self._is_cooperative else (), self.epoch, self._options.rack
         )
@@ -304,7 +321,6 @@ class ClassicMember:
         self._counts = {
             topic: count for topic in topics if (count := self._view.partition_count(topic)) is not None
         }
-        assert self._strategy in ASSIGNORS, f"the broker chose {self._strategy}, which was not offered"
         return True
 
     def _has_grown(self) -> bool:
