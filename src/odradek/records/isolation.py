@@ -1,6 +1,6 @@
 """Which batches a reader must not see: markers, and under read_committed those of aborted transactions."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -24,23 +24,24 @@ class AbortedTransaction(Protocol):
 class AbortedTransactions:
     """Tracks which producers are inside an aborted transaction, in the order of offsets (read_committed)."""
 
-    ahead: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    ahead: dict[int, deque[int]] = field(default_factory=dict)
     """First offsets of aborted transactions still ahead, per producer, ascending."""
     open: set[int] = field(default_factory=set)
     """Producers whose current transaction is aborted."""
 
     def learn(self, transactions: Iterable[AbortedTransaction]) -> None:
         """Note the aborted transactions that an answer names."""
+        told: dict[int, set[int]] = defaultdict(set)
         for one in transactions:
-            if one.first_offset not in self.ahead[one.producer_id]:
-                self.ahead[one.producer_id].append(one.first_offset)
-                self.ahead[one.producer_id].sort()
+            told[one.producer_id].add(one.first_offset)
+        for producer_id, offsets in told.items():
+            self.ahead[producer_id] = deque(sorted(offsets.union(self.ahead.get(producer_id, ()))))
 
     def hides(self, header: BatchHeader, is_abort: bool) -> bool:
         """Whether this batch is a marker or part of an aborted transaction; call once per batch, in order."""
         starts = self.ahead.get(header.producer_id)
         while starts and starts[0] <= header.last_offset:
-            starts.pop(0)
+            starts.popleft()
             self.open.add(header.producer_id)
         if header.is_control:
             if is_abort:
