@@ -33,6 +33,14 @@ MAX_AGE_MS: Final = 300_000
 BACKOFF_MS: Final = 100
 BACKOFF_MAX_MS: Final = 1_000
 
+_NOT_LET_IN: Final = frozenset(
+    {
+        ErrorCode.SASL_AUTHENTICATION_FAILED,
+        ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+        ErrorCode.ILLEGAL_SASL_STATE,
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -137,6 +145,15 @@ class ClusterView:
     def is_known(self) -> bool:
         """Whether a broker has answered yet."""
         return self.version > 0
+
+    @property
+    def login_error(self) -> ApiError | None:
+        """Why the broker that was asked last does not let this client in; None if it does, or did not answer.
+
+        The application must be told: to wait is no use.
+        """
+        error = self.last_error
+        return error if error is not None and error.code in _NOT_LET_IN else None
 
     # --- what cores ask for
 

@@ -19,7 +19,7 @@ from odradek.client.core.membership.member import MemberOptions
 from odradek.client.core.requests import Outcome, Send, ToNode
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause
-from odradek.net.request_pipeline import ConnectionFailed
+from odradek.net.request_pipeline import ConnectionFailed, NotConnected
 from odradek.records.builder import BatchBuilder
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.wire.messages.consumer_group_heartbeat import (
@@ -498,6 +498,28 @@ def test_partitions_lost_while_the_application_is_told_of_others_are_told_too(ke
     (join,) = rig.due()
     assert isinstance(join.request, ConsumerGroupHeartbeatRequest)
     assert join.request.member_epoch == 0
+
+
+def test_a_consumer_that_no_broker_lets_in_says_so_until_one_does() -> None:
+    rig = Rig()
+    rig.core.subscription.assign([P0])
+    rig.view.refresh_soon(rig.now_ms)
+    rig.now_ms = 1_000
+    (send,) = rig.view.due(rig.now_ms)
+    for error in (
+        ConnectionFailed("cut"),
+        NotConnected("who are you?", ErrorCode.SASL_AUTHENTICATION_FAILED),
+    ):
+        assert rig.core.take_error() is None, "what passes by itself is no error"
+        rig.view.outcome(Outcome(send, error=error), rig.now_ms)
+        rig.now_ms += 1_000
+        (send,) = rig.view.due(rig.now_ms)
+    for _ in range(2):
+        told = rig.core.take_error()
+        assert told is not None
+        assert str(told) == "who are you?"
+    rig.view.outcome(Outcome(send, MetadataResponse()), rig.now_ms)
+    assert rig.core.take_error() is None
 
 
 def beat(rig: Rig, *, assigned: Sequence[int] | None = None, code: ErrorCode = ErrorCode.NONE) -> Step | None:

@@ -9,17 +9,20 @@ from hypothesis import strategies as st
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.batch import Done
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.identity import EPOCH_MAX
 from odradek.client.core.producer.settings import ProducerSettings
-from odradek.client.core.requests import Send
+from odradek.client.core.requests import Outcome, Send
 from odradek.client.core.waiting import Cause
+from odradek.net.request_pipeline import NotConnected
 from odradek.records.header import read_header
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.wire.messages.produce import ProduceRequest
 from tests.client.core.producer.model_broker import ORDERS, ModelBroker, known_view, lost
 
+NO_LOGIN = NotConnected("who are you?", ErrorCode.SASL_AUTHENTICATION_FAILED)
 Stamped: TypeAlias = tuple[int, int, int]
 
 
@@ -292,3 +295,13 @@ def test_without_idempotence_one_in_flight_keeps_the_order(events: list[tuple[st
     assert first_time == sorted(first_time, key=values.index)
     for value in values:
         assert rig.outcome(value).error is not None or value in first_time
+
+
+def test_a_topic_is_not_waited_for_while_no_broker_lets_the_producer_in() -> None:
+    view = ClusterView(SeededChance(1))
+    core = ProducerCore(ProducerSettings(), view, SeededChance(1))
+    assert core.partition_for("orders", None) is None
+    (send,) = view.due(0)
+    view.outcome(Outcome(send, error=NO_LOGIN), 0)
+    with pytest.raises(ApiError, match="who are you"):
+        core.partition_for("orders", None)

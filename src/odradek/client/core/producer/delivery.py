@@ -91,12 +91,14 @@ class ProducerCore:
     def partition_count(self, topic: str) -> int | None:
         """How many partitions a topic has; None while it is not known.
 
-        Raises ApiError for a topic that may not be written to, now or later.
+        Raises ApiError for a topic that may not be written to, now or later, and while the login is refused.
         """
         count = self._view.partition_count(topic)
         if count is not None:
             return count
         self._view.want([topic])
+        if self._view.login_error is not None:
+            raise self._view.login_error
         code = self._view.errors.get(topic)
         if code is not None and not code.is_retriable:
             raise ApiError(code, f"topic {topic}: {code.name.lower().replace('_', ' ')}")
