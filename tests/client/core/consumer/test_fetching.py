@@ -522,6 +522,51 @@ def test_a_consumer_that_no_broker_lets_in_says_so_until_one_does() -> None:
     assert rig.core.take_error() is None
 
 
+def test_nothing_is_looked_at_again_and_again_while_only_an_event_can_help() -> None:
+    """A time that has come and changed nothing would have the driver ask a thousand times a second."""
+    rig = Rig(group="billing")
+    rig.core.subscription.assign([P0, P1])
+    (first,) = rig.due()
+    rig.core.outcome(Outcome(first, error=ConnectionFailed("cut")), rig.now_ms)
+    rig.now_ms += 1_000
+    (again,) = rig.due()
+    assert is_quiet(rig), "it is being looked up"
+    rig.core.outcome(Outcome(again, refused_at(ErrorCode.GROUP_AUTHORIZATION_FAILED)), rig.now_ms)
+    assert not rig.due()
+    assert is_quiet(rig), "the application has not been told yet"
+    for state in rig.core.subscription.states.values():
+        state.seek(0)
+    for send in rig.fetches().values():
+        rig.fail(send)
+    assert not is_quiet(rig), "it is fetched again soon"
+    rig.core.subscription.states[P0].is_paused = True
+    rig.core.subscription.states[P1].is_leaving = True
+    rig.now_ms += 1_000
+    assert not rig.due()
+    assert is_quiet(rig)
+
+
+def test_a_member_that_has_lost_its_partitions_waits_for_the_application_in_peace() -> None:
+    rig = Rig(group="billing")
+    rig.core.subscription.subscribe(["orders"])
+    rig.core.follow_subscription()
+    step = beat(rig, assigned=[0])
+    assert step is not None
+    rig.core.carried_out(step)
+    beat(rig, code=ErrorCode.FENCED_MEMBER_EPOCH)
+    for state in rig.core.subscription.states.values():
+        state.is_paused = True
+        state.seek(0)
+    rig.now_ms += 10_000
+    assert not rig.due()
+    assert is_quiet(rig)
+
+
+def is_quiet(rig: Rig) -> bool:
+    """Whether no time is named at which the core wants to be asked."""
+    return rig.core.next_deadline_ms() is None
+
+
 def beat(rig: Rig, *, assigned: Sequence[int] | None = None, code: ErrorCode = ErrorCode.NONE) -> Step | None:
     """Answer the heartbeat that is due; returns the step that follows."""
     rig.now_ms += 10
@@ -539,6 +584,10 @@ def beat(rig: Rig, *, assigned: Sequence[int] | None = None, code: ErrorCode = E
 def listed(offset: int) -> ListOffsetsResponse:
     partitions = [ListOffsetsPartitionResponse(0, offset=offset)]
     return ListOffsetsResponse(topics=[ListOffsetsTopicResponse("orders", partitions)])
+
+
+def refused_at(code: ErrorCode) -> OffsetFetchResponse:
+    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup("billing", error_code=code)])
 
 
 def committed_at(offset: int) -> OffsetFetchResponse:

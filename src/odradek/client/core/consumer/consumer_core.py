@@ -220,6 +220,7 @@ class ConsumerCore:
         if self.subscription.match() and self.member is not None:
             self.member.subscribe(self.subscription.topics)
         self._fall_back()
+        self.subscription.forget_retries(now_ms)
         sends: list[Send] = []
         for part in self._parts():
             for send in part.due(now_ms):

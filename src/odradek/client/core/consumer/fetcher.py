@@ -135,7 +135,6 @@ class Fetcher:
                 continue
             if state.retry_ms > now_ms or partition in buffered or state.error is not None:
                 continue
-            state.retry_ms = 0
             node = self._node_of(partition, state, now_ms)
             if node == NO_BROKER or node in self._in_flight:
                 continue

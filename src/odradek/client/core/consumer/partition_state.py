@@ -49,7 +49,7 @@ class PartitionState:
     is_leaving: bool = False
     """Whether it is being revoked: nothing of it is fetched or returned any more."""
     retry_ms: int = 0
-    """Before this time nothing is asked about it: something has just failed."""
+    """Before this time nothing is asked about it: something has just failed. 0 when the time has come."""
     error: OdradekError | None = None
     """What the application must be told; the next poll raises it."""
     high_watermark: Offset = NO_OFFSET

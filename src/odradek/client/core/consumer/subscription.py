@@ -96,6 +96,12 @@ class Subscription:
             if state is not None:
                 self.states[one] = state
 
+    def forget_retries(self, now_ms: int) -> None:
+        """Times that have come are none to wait for any more; from now on only an event helps."""
+        for state in self.states.values():
+            if state.retry_ms <= now_ms:
+                state.retry_ms = 0
+
     def take_error(self) -> OdradekError | None:
         """The first error that the application has not been told yet."""
         for state in self.states.values():

@@ -168,7 +168,7 @@ class ClassicMember:
         """See `Core`."""
         if self._place is Place.OUT or self._under_way is not None or now_ms < self._next_ms:
             return ()
-        if self._place is not Place.LEAVING and (self._is_lost or self.error is not None):
+        if self._waits_for_application:
             return ()
         # Topics that were subscribed to while it joined are not told yet.
         if self._place is Place.STABLE and (self._topics != self._told or self._has_grown()):
@@ -202,7 +202,9 @@ class ClassicMember:
 
     def next_deadline_ms(self) -> int | None:
         """See `Core`."""
-        return None if self._place is Place.OUT or self._under_way is not None else self._next_ms
+        if self._place is Place.OUT or self._under_way is not None or self._waits_for_application:
+            return None
+        return self._next_ms
 
     def outcome(self, outcome: Outcome, now_ms: int) -> None:
         """See `Core`."""
@@ -331,6 +333,11 @@ class ClassicMember:
         return any((self._view.partition_count(topic) or 0) > self._counts.get(topic, 0) for topic in topics)
 
     # --- helpers
+
+    @property
+    def _waits_for_application(self) -> bool:
+        """Whether it goes on only when the application knows what has happened."""
+        return self._place is not Place.LEAVING and (self._is_lost or self.error is not None)
 
     def _go(self, place: Place) -> None:
         assert place in NEXT[self._place], f"{place} does not follow {self._place}"

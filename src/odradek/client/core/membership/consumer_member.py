@@ -151,7 +151,7 @@ class ConsumerMember:
         """See `Core`."""
         if self._place is Place.OUT or self._under_way is not None or now_ms < self._next_ms:
             return ()
-        if self._place is Place.JOINING and (self._is_lost or self.error is not None):
+        if self._waits_for_application:
             return ()
         self._under_way = Send(
             ToCoordinator(self.group), self._request(), timeout_ms=self._options.request_timeout_ms
@@ -160,7 +160,9 @@ class ConsumerMember:
 
     def next_deadline_ms(self) -> int | None:
         """See `Core`."""
-        return None if self._place is Place.OUT or self._under_way is not None else self._next_ms
+        if self._place is Place.OUT or self._under_way is not None or self._waits_for_application:
+            return None
+        return self._next_ms
 
     def outcome(self, outcome: Outcome, now_ms: int) -> None:
         """See `Core`."""
@@ -236,6 +238,11 @@ class ConsumerMember:
         return [TopicPartitions(topic_id, numbers) for topic_id, numbers in by_id.items()]
 
     # --- helpers
+
+    @property
+    def _waits_for_application(self) -> bool:
+        """Whether it joins again only when the application knows what has happened."""
+        return self._place is Place.JOINING and (self._is_lost or self.error is not None)
 
     def _go(self, place: Place) -> None:
         assert place in NEXT[self._place], f"{place} does not follow {self._place}"
