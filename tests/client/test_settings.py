@@ -74,7 +74,7 @@ def test_strategies_by_name_or_by_javas_class() -> None:
         (Client.CONSUMER, "max.poll.records", "1e3", "not '1e3'"),
         (Client.CONSUMER, "max.poll.records", "9" * 5_000, "is a whole number"),
         (Client.CONSUMER, "group.id", " ", "group.id has no value"),
-        (Client.CONSUMER, "group.id", 5, "group.id is text, not 5"),
+        (Client.CONSUMER, "group.id", 5, "group.id is text, not int"),
         (Client.CONSUMER, "enable.auto.commit", 1, "is true or false, not 1"),
         (Client.CONSUMER, "isolation.level", None, "is one of read_uncommitted, read_committed, not None"),
         (Client.CONSUMER, "auto.offset.reset", "smallest", "is one of earliest, latest, none, by_duration"),
@@ -114,6 +114,13 @@ def test_protection_by_pythons_names() -> None:
         ssl_context=ssl.create_default_context(),
     )
     assert found.security.protocol == "SASL_SSL"
+
+
+@pytest.mark.parametrize("name", ["sasl_password", "sasl_jaas_config", "ssl_key_password"])
+def test_a_secret_that_is_no_text_is_not_shown(name: str) -> None:
+    with pytest.raises(SettingError) as refused:
+        read_settings(Client.ADMIN, {"bootstrap_servers": "a:9092", name: b"hush"})
+    assert str(refused.value) == f"{name.replace('_', '.')} is text, not bytes"
 
 
 def test_every_name_is_there_once() -> None:

@@ -132,7 +132,8 @@ def _unknown(name: str, names: Collection[str], client: Client) -> str:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise SettingError(f"{name} is text, not {value!r}")
+        # Its value may be a secret.
+        raise SettingError(f"{name} is text, not {type(value).__name__}")
     return value
 
 
