@@ -132,6 +132,15 @@ def test_it_cannot_wait_for_itself(network: NetworkThread) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_it_cannot_end_itself(network: NetworkThread) -> None:
+    async def end() -> None:
+        with pytest.raises(Misuse, match="its own network thread"):
+            network.close(None, nothing())
+
+    network.run(asyncio.wait_for(end(), 5))
+    network.run(nothing())
+
+
 def test_a_forked_process_is_told_to_make_its_own(network: NetworkThread) -> None:
     reading, writing = os.pipe()
     child = os.fork()

@@ -57,8 +57,14 @@ class NetworkThread:
     def close(self, timeout_s: float | None, last: Coroutine[Any, Any, None]) -> None:
         """Run the last coroutine, end the loop and the thread; a second call does nothing.
 
-        Raises TimeoutError if the last coroutine does not end in time; the thread ends all the same.
+        Raises TimeoutError if the last coroutine does not end in time; the thread ends all the same. Raises
+        Misuse on the network thread.
         """
+        try:
+            self._check_thread()
+        except Misuse:
+            last.close()
+            raise
         with self._lock:
             is_first, self._is_closed = not self._is_closed, True
         if not is_first or os.getpid() != self._pid:
@@ -75,6 +81,9 @@ class NetworkThread:
             raise Misuse(
                 f"{self._name} was made before this process was forked: make a client of its own here"
             )
+        self._check_thread()
+
+    def _check_thread(self) -> None:
         if threading.current_thread() is self._thread:
             raise Misuse(f"{self._name} was called from its own network thread, which would wait for itself")
 
