@@ -337,7 +337,8 @@ def test_a_topic_is_made_as_its_marker_says(run: Run) -> None:
         """
         import pytest
         from datetime import timedelta
-        from odradek.client.admin import TOPIC_RESOURCE, Admin
+        from odradek.client.admin import Admin
+        from odradek.client.core.admin.configs import TOPIC_RESOURCE
 
         @pytest.mark.odradek_topic(partitions=3, configs={"retention.ms": timedelta(seconds=1)})
         def test_it(odradek_broker, odradek_topic):
