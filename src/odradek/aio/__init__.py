@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from odradek.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from odradek.base.errors import WakeupError
     from odradek.base.ids import TopicPartition
     from odradek.client.aio.admin import Admin
     from odradek.client.aio.consumer import Consumer, ConsumerInterceptor
@@ -28,6 +29,7 @@ __all__ = [
     "RebalanceListener",
     "Receipt",
     "TopicPartition",
+    "WakeupError",
     "Why",
 ]
 
@@ -45,6 +47,7 @@ __getattr__ = lazy_names(
         "RebalanceListener": "odradek.client.aio.rebalance_listener",
         "Receipt": "odradek.client.aio.deliveries",
         "TopicPartition": "odradek.base.ids",
+        "WakeupError": "odradek.base.errors",
         "Why": "odradek.client.core.waiting",
     },
 )

@@ -9,6 +9,7 @@ code, and only `WIRE_CODES` maps errors to codes:
     ├── SettingError               a setting that a user wrote: one sentence, exit code 2
     ├── DataDirectoryError         a data directory that cannot be used: one sentence, exit code 2
     ├── FaultRefused               a fault that a test cannot set as it wrote it: one sentence
+    ├── WakeupError                a consumer's poll that another thread has ended
     └── LogError                   what a log refuses or cannot do
         ├── CorruptRecord              length, magic or CRC do not hold
         ├── RecordError                what may be wrong with single records, which it names
@@ -57,6 +58,10 @@ class DataDirectoryError(OdradekError):
 
 class FaultRefused(OdradekError):
     """A request about faults that cannot be carried out; the message is a sentence."""
+
+
+class WakeupError(OdradekError):
+    """`wakeup` was called; the consumer is as usable as before."""
 
 
 class LogError(OdradekError):

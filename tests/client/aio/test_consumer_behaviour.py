@@ -9,7 +9,7 @@ import pytest
 
 from odradek.aio import Consumer, ConsumerRecord, OffsetAndMetadata, RebalanceListener, TopicPartition
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, SettingError
+from odradek.base.errors import ApiError, SettingError, WakeupError
 from odradek.client.core.waiting import Cause
 from odradek.testing import Broker, LocalCluster
 
@@ -299,6 +299,45 @@ def test_a_cancelled_poll_loses_nothing(servers: Servers, topic: str) -> None:
                 await asyncio.sleep(0.005)
             found += await read(reader, 10 - len(found)) if len(found) < 10 else []
             assert numbers(found) == list(range(10))
+
+    run(test)
+
+
+def test_wakeup_ends_one_poll_and_loses_nothing(servers: Servers, topic: str) -> None:
+    async def test() -> None:
+        async with consumer(servers, max_poll_records=4) as reader:
+            reader.assign([TopicPartition(topic, 0)])
+            for count in (4, 4, 2):
+                reader.wakeup()
+                with pytest.raises(WakeupError):
+                    await reader.poll(10)
+                assert len(await read(reader, count)) == count
+            polling = asyncio.create_task(reader.poll(None))
+            await asyncio.sleep(0)
+            reader.wakeup()
+            with pytest.raises(WakeupError, match=r"wakeup\(\) was called"):
+                await polling
+            assert await reader.poll(0) == []
+
+    run(test)
+
+
+def test_records_that_are_put_back_come_again_unless_the_position_changes(
+    servers: Servers, topic: str
+) -> None:
+    async def test() -> None:
+        first = TopicPartition(topic, 0)
+        async with consumer(servers) as reader:
+            reader.assign([first])
+            records = await read(reader, 10)
+            reader.put_back(records[6:])
+            assert await reader.position(first) == 6
+            assert numbers(await reader.poll(10, max_records=1)) == [6]
+            reader.put_back(records[6:7])
+            assert numbers(await read(reader, 4)) == [6, 7, 8, 9]
+            reader.put_back(records[6:])
+            reader.seek(first, 9)
+            assert numbers(await read(reader, 1)) == [9]
 
     run(test)
 

@@ -19,24 +19,18 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.client.aio.driver import Driver, DriverOptions
+from odradek.client.aio.driver import Driver
+from odradek.client.aio.options import driver_options
 from odradek.client.core.admin import cluster, configs, groups, offsets, topics, transactions
 from odradek.client.core.admin.operation import Operation, Pause
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.requests import Outcome, Send
 from odradek.client.settings import (
-    BOOTSTRAP_SERVERS,
-    CLIENT_ID,
     DEFAULT_API_TIMEOUT_MS,
-    METADATA_MAX_AGE_MS,
-    RECONNECT_BACKOFF_MAX_MS,
-    RECONNECT_BACKOFF_MS,
     REQUEST_TIMEOUT_MS,
     RETRY_BACKOFF_MAX_MS,
     RETRY_BACKOFF_MS,
-    SETUP_TIMEOUT_MS,
     Client,
-    Settings,
     read_settings,
 )
 
@@ -161,20 +155,6 @@ class Admin:
         if self._is_closed:
             raise ApiError(ErrorCode.INVALID_REQUEST, "this admin client was closed")
         if self._driver is None:
-            self._driver = Driver(_options(self._settings), asyncio.get_running_loop())
+            self._driver = Driver(driver_options(self._settings), asyncio.get_running_loop())
             self._driver.pump()
         return self._driver
-
-
-def _options(settings: Settings) -> DriverOptions:
-    return DriverOptions(
-        settings[BOOTSTRAP_SERVERS],
-        settings[CLIENT_ID],
-        settings[RETRY_BACKOFF_MS],
-        settings[RETRY_BACKOFF_MAX_MS],
-        settings[RECONNECT_BACKOFF_MS],
-        settings[RECONNECT_BACKOFF_MAX_MS],
-        settings[METADATA_MAX_AGE_MS],
-        settings[SETUP_TIMEOUT_MS],
-        security=settings.security,
-    )

@@ -16,19 +16,21 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, OdradekError
+from odradek.base.errors import ApiError, OdradekError, WakeupError
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
-from odradek.client.aio.consumer_settings import consumer_options, driver_options
+from odradek.client.aio.consumer_settings import consumer_options
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
+from odradek.client.aio.options import driver_options
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.core.consumer.commits import OffsetAndMetadata
-from odradek.client.core.consumer.completed_fetch import ConsumerRecord, Convert
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import Change, ConsumerCore, Step
+from odradek.client.core.consumer.deserializing import Deserializer, converter
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.waiting import Cause, Why
@@ -36,9 +38,6 @@ from odradek.client.settings import Client, read_settings
 
 if TYPE_CHECKING:
     import ssl
-
-Deserializer = Callable[[bytes], Any]
-"""Makes an object of a key or a value; it does not get null."""
 
 _log: Final = logging.getLogger("odradek.consumer")
 
@@ -73,7 +72,8 @@ class Consumer:
         read = read_settings(Client.CONSUMER, given, ssl_context=ssl_context, token_provider=token_provider)
         options = consumer_options(read)
         self._loop = asyncio.get_running_loop()
-        self._driver = Driver(driver_options(read), self._loop)
+        reach = driver_options(read, allow_auto_create_topics=read[known.ALLOW_AUTO_CREATE_TOPICS])
+        self._driver = Driver(reach, self._loop)
         self._core = ConsumerCore(self._driver.view, self._driver.routing, self._driver.chance, options)
         self._queries = OffsetQueries(
             self._driver,
@@ -83,7 +83,7 @@ class Consumer:
         )
         self._is_committed_only = options.fetch.is_committed_only
         self._listener = listener or RebalanceListener()
-        self._convert = _converter(key_deserializer, value_deserializer)
+        self._convert = converter(key_deserializer, value_deserializer)
         self._interceptors = interceptors
         self._max_poll_records = read[known.MAX_POLL_RECORDS]
         self._max_poll_interval_ms = read[known.MAX_POLL_INTERVAL_MS]
@@ -98,6 +98,8 @@ class Consumer:
         # Records that iteration took from the core and the application does not have yet.
         self._pending: deque[ConsumerRecord] = deque()
         self._is_polling = False
+        # Whether the poll that waits, or the next one, is to end with WakeupError.
+        self._is_woken = False
         self._polled_at_ms = self._driver.now_ms
         self._driver.run(self._core)
         if topics:
@@ -157,14 +159,18 @@ class Consumer:
 
     # --- records
 
-    async def poll(self, timeout: float = 1.0, *, max_records: int | None = None) -> list[ConsumerRecord]:
+    async def poll(
+        self, timeout: float | None = 1.0, *, max_records: int | None = None
+    ) -> list[ConsumerRecord]:
         """Up to `max.poll.records` records, as soon as there are any; none when the time is over.
 
-        Calls the rebalance listener. Raises what keeps the consumer from reading.
+        Calls the rebalance listener. Raises what keeps the consumer from reading. With no timeout (None) it
+        waits as long as it takes.
         """
         self._begin_poll()
         try:
             if self._pending:
+                self._has_polled()
                 return self._take_pending(max_records or self._max_poll_records)
             return await self._poll(timeout, max_records or self._max_poll_records)
         finally:
@@ -188,8 +194,7 @@ class Consumer:
         is_first = True
         while True:
             self._check_open()
-            self._core.polled(self._driver.now_ms)
-            self._polled_at_ms = self._driver.now_ms
+            self._has_polled()
             await self._rebalance()
             self._commit_in_time()
             self._driver.pump()
@@ -207,6 +212,23 @@ class Consumer:
                 return []
             if self._core.change() is None:
                 await self._driver.changed(left_ms)
+
+    def _has_polled(self) -> None:
+        """Note that the application polls. Raises WakeupError, before any record leaves the core."""
+        self._core.polled(self._driver.now_ms)
+        self._polled_at_ms = self._driver.now_ms
+        if self._is_woken:
+            self._is_woken = False
+            raise WakeupError("wakeup() was called")
+
+    def wakeup(self) -> None:
+        """End the poll that waits, or else the next one, with WakeupError; no record is lost by it."""
+        self._is_woken = True
+        self._driver.pump()
+
+    def put_back(self, records: Iterable[ConsumerRecord]) -> None:
+        """Undo that the last poll returned these, its last ones: the next poll returns them first."""
+        self._pending.extendleft(reversed(list(records)))
 
     def _take(self, count: int) -> list[ConsumerRecord]:
         """Records, if there are any; the next fetches are sent before they are returned (C2)."""
@@ -522,17 +544,3 @@ class Consumer:
 
     def _timeout(self, timeout: float | None) -> float:
         return self._api_timeout_s if timeout is None else timeout
-
-
-def _converter(key: Deserializer | None, value: Deserializer | None) -> Convert | None:
-    if key is None and value is None:
-        return None
-
-    def convert(record: ConsumerRecord) -> ConsumerRecord:
-        return record._replace(key=_apply(key, record.key), value=_apply(value, record.value))
-
-    return convert
-
-
-def _apply(deserializer: Deserializer | None, given: object) -> object:
-    return given if deserializer is None or not isinstance(given, bytes) else deserializer(given)

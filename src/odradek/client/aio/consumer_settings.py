@@ -1,12 +1,10 @@
-"""The settings of a consumer, as its cores and its driver take them."""
+"""The settings of a consumer, as its core takes them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from odradek.base.errors import SettingError
 from odradek.client import settings as known
-from odradek.client.aio.driver import DriverOptions
-from odradek.client.bootstrap import Address
 from odradek.client.core.consumer.consumer_core import CLASSIC, CONSUMER, ConsumerOptions
 from odradek.client.core.consumer.fetcher import FetchOptions
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
@@ -19,23 +17,6 @@ _OF_CLASSIC: Final[tuple[Setting[Any], ...]] = (
     known.SESSION_TIMEOUT_MS,
     known.HEARTBEAT_INTERVAL_MS,
 )
-
-
-def driver_options(settings: Settings) -> DriverOptions:
-    """How the client reaches its cluster."""
-    servers: tuple[Address, ...] = settings[known.BOOTSTRAP_SERVERS]
-    return DriverOptions(
-        servers,
-        client_id=settings[known.CLIENT_ID],
-        retry_backoff_ms=settings[known.RETRY_BACKOFF_MS],
-        retry_backoff_max_ms=settings[known.RETRY_BACKOFF_MAX_MS],
-        reconnect_backoff_ms=settings[known.RECONNECT_BACKOFF_MS],
-        reconnect_backoff_max_ms=settings[known.RECONNECT_BACKOFF_MAX_MS],
-        metadata_max_age_ms=settings[known.METADATA_MAX_AGE_MS],
-        socket_connection_setup_timeout_ms=settings[known.SETUP_TIMEOUT_MS],
-        allow_auto_create_topics=settings[known.ALLOW_AUTO_CREATE_TOPICS],
-        security=settings.security,
-    )
 
 
 def consumer_options(settings: Settings) -> ConsumerOptions:

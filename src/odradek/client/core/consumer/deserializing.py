@@ -1,0 +1,24 @@
+"""Makes an application's objects of the keys and values of records."""
+
+from collections.abc import Callable
+from typing import Any
+
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord, Convert
+
+Deserializer = Callable[[bytes], Any]
+"""Makes an object of a key or a value; it does not get null."""
+
+
+def converter(key: Deserializer | None, value: Deserializer | None) -> Convert | None:
+    """What applies these to a record; None if there is nothing to apply."""
+    if key is None and value is None:
+        return None
+
+    def convert(record: ConsumerRecord) -> ConsumerRecord:
+        return record._replace(key=_apply(key, record.key), value=_apply(value, record.value))
+
+    return convert
+
+
+def _apply(deserializer: Deserializer | None, given: object) -> object:
+    return given if deserializer is None or not isinstance(given, bytes) else deserializer(given)
