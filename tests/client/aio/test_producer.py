@@ -89,7 +89,7 @@ async def test_killed_leaders_lose_no_record_and_double_none(cluster: Cluster) -
 async def test_lost_connections_lose_no_record_and_double_none(cluster: Cluster) -> None:
     await cluster.create_topic("orders", replication_factor=3, min_insync_replicas=2)
     settings: dict[str, object] = {"linger_ms": 0, "batch_size": 0, "request_timeout_ms": 500}
-    async with Producer(cluster.bootstrap_servers, settings, delivery_timeout_ms=60_000) as producer:
+    async with Producer(cluster.bootstrap_servers, settings=settings, delivery_timeout_ms=60_000) as producer:
         await (await producer.send("orders", b"0"))
         for number in range(1, 100):
             await producer.send("orders", b"%d" % number)
@@ -105,7 +105,7 @@ async def test_lost_connections_lose_no_record_and_double_none(cluster: Cluster)
 async def test_a_moved_leader_and_lost_answers_keep_the_order_without_idempotence(cluster: Cluster) -> None:
     await cluster.create_topic("orders", replication_factor=3, min_insync_replicas=2)
     settings: dict[str, object] = {"enable_idempotence": False, "max_in_flight_requests_per_connection": 1}
-    async with Producer(cluster.bootstrap_servers, settings, linger_ms=0, batch_size=0) as producer:
+    async with Producer(cluster.bootstrap_servers, settings=settings, linger_ms=0, batch_size=0) as producer:
         for number in range(40):
             await producer.send("orders", b"%d" % number)
             if number == 20:
@@ -121,7 +121,7 @@ async def test_a_moved_leader_and_lost_answers_keep_the_order_without_idempotenc
 async def test_no_answer_within_the_delivery_timeout_is_an_error_that_says_why(cluster: Cluster) -> None:
     await cluster.create_topic("orders", replication_factor=3, min_insync_replicas=3)
     settings: dict[str, object] = {"request_timeout_ms": 1_000, "delivery_timeout_ms": 5_000}
-    async with Producer(cluster.bootstrap_servers, settings, linger_ms=0) as producer:
+    async with Producer(cluster.bootstrap_servers, settings=settings, linger_ms=0) as producer:
         await (await producer.send("orders", b"first"))
         follower = next(one for one in cluster.brokers if one != cluster.leader_of("orders"))
         cluster.kill(follower)
@@ -228,4 +228,4 @@ async def test_cancelling_and_closing_leave_nothing_behind(cluster: Cluster) -> 
 )
 def test_settings_that_cannot_take_effect_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        Producer("127.0.0.1:9092", settings)
+        Producer("127.0.0.1:9092", settings=settings)

@@ -16,7 +16,7 @@ is cancelled is sent all the same.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
@@ -36,23 +36,36 @@ if TYPE_CHECKING:
 Headers = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
 
 
+class Outgoing(NamedTuple):
+    """A record to send, checked."""
+
+    topic: str
+    value: bytes | None
+    key: bytes | None
+    headers: RecordHeaders
+    partition: int | None
+    """None: the partitioner decides."""
+    timestamp_ms: int | None
+    """None: the time when it is added."""
+
+
 class Producer:
     """A producer on the running loop; see the module.
 
-    Settings have Kafka's names, in the mapping `config`, or Python's, as arguments (`linger_ms=20`).
+    Settings have Kafka's names, in the mapping `settings`, or Python's, as arguments (`linger_ms=20`).
     """
 
     def __init__(
         self,
         bootstrap_servers: str | list[str] | None = None,
-        config: Mapping[str, object] | None = None,
         *,
+        settings: Mapping[str, object] | None = None,
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
-        **settings: object,
+        **named: object,
     ) -> None:
         """Nothing is connected before the first record. Raises SettingError."""
-        given = {**(config or {}), **settings}
+        given = {**(settings or {}), **named}
         if bootstrap_servers is not None:
             given["bootstrap_servers"] = bootstrap_servers
         read = read_settings(Client.PRODUCER, given, ssl_context=ssl_context, token_provider=token_provider)
@@ -65,9 +78,16 @@ class Producer:
         self._driver: Driver | None = None
         self._core: ProducerCore | None = None
         self._deliveries: Deliveries | None = None
+        # By identity, the records that wait for their topic.
+        self._unplaced: dict[int, Outgoing] = {}
         # Whether a turn of the loop is to come in which the driver looks at what was appended.
         self._is_kicked = False
         self._is_closed = False
+
+    @property
+    def max_block_ms(self) -> int:
+        """How long `send` waits at most."""
+        return self._settings.max_block_ms
 
     # --- records
 
@@ -86,39 +106,54 @@ class Producer:
         Waits at most `max.block.ms` for the topic and for memory. Raises ApiError if they do not come, if
         the record is too large, or if the topic refuses records; TypeError for what is not bytes.
         """
+        record = outgoing(
+            topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms
+        )
+        return await self.append(record, self._settings.max_block_ms)
+
+    async def append(self, record: Outgoing, max_block_ms: int) -> asyncio.Future[Receipt]:
+        """Add a record that was checked already, as `send` does."""
         driver, core, deliveries = self._running()
-        encoded = _encoded(headers)
-        _check_bytes(key=key, value=value)
-        if partition is not None and partition < 0:
-            raise ApiError(ErrorCode.INVALID_PARTITIONS, f"partition {partition} is below 0")
-        stamp_ms = driver.clock.wall_ms() if timestamp_ms is None else timestamp_ms
-        if not 0 <= stamp_ms <= LONG_MAX:
-            raise ApiError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {stamp_ms} is not from 0 to {LONG_MAX}")
-        ends_ms = driver.now_ms + self._settings.max_block_ms
+        ends_ms = driver.now_ms + max_block_ms
         seen = -1
         while True:
-            number = partition
-            if partition is None:
-                number = core.partition_for(topic, key)
-            elif not core.check_partition(topic, partition):
-                number = None
+            number = _partition_of(record, core)
             was_wanted = core.is_memory_wanted
-            if number is not None:
-                place = core.append(
-                    TopicPartition(topic, number), stamp_ms, key, value, encoded, driver.now_ms
-                )
-                if place is not None:
-                    self._kick(driver)
-                    return deliveries.future_of(place, stamp_ms)
+            future = None if number is None else self._append_to(number, record, driver, core, deliveries)
+            if future is not None:
+                return future
             if driver.now_ms >= ends_ms:
-                raise self._blocked(topic, partition, has_place=number is not None)
+                raise self._blocked(record.topic, record.partition, has_place=number is not None)
             # The driver looks only after a change: to look wakes all who wait.
             if driver.view.version != seen or core.is_memory_wanted != was_wanted:
                 seen = driver.view.version
                 self._kick(driver)
-            await driver.changed(ends_ms - driver.now_ms)
+            if number is None:
+                self._unplaced[id(record)] = record
+            try:
+                await driver.changed(ends_ms - driver.now_ms)
+            finally:
+                self._unplaced.pop(id(record), None)
             if self._is_closed:
                 raise _closed()
+
+    def append_now(self, record: Outgoing) -> asyncio.Future[Receipt] | None:
+        """Add a record that was checked already; None if that cannot be done without waiting."""
+        driver, core, deliveries = self._running()
+        number = _partition_of(record, core)
+        return None if number is None else self._append_to(number, record, driver, core, deliveries)
+
+    def _append_to(
+        self, number: int, record: Outgoing, driver: Driver, core: ProducerCore, deliveries: Deliveries
+    ) -> asyncio.Future[Receipt] | None:
+        """Add a record to a partition; None if there is no memory for it."""
+        stamp_ms = driver.clock.wall_ms() if record.timestamp_ms is None else record.timestamp_ms
+        partition = TopicPartition(record.topic, number)
+        place = core.append(partition, stamp_ms, record.key, record.value, record.headers, driver.now_ms)
+        if place is None:
+            return None
+        self._kick(driver)
+        return deliveries.future_of(place, stamp_ms)
 
     async def flush(self) -> None:
         """Send what was added so far, and return when each record of it is acknowledged or has failed.
@@ -153,6 +188,8 @@ class Producer:
         if self._driver is None or self._core is None:
             return []
         causes = self._core.why(self._driver.now_ms)
+        unknown = {_unknown(one.topic, one.partition): one.topic for one in self._unplaced.values()}
+        causes = [*(Why(Cause.UNKNOWN_TOPIC, text, {"topic": unknown[text]}) for text in unknown), *causes]
         return [*self._driver.routing.why(self._driver.now_ms), *causes] if causes else []
 
     # --- its life
@@ -210,14 +247,40 @@ class Producer:
         waited_s = self._settings.max_block_ms / 1000
         if has_place:
             reason = "buffer.memory is used up by records that are not acknowledged"
-        elif partition is None:
-            reason = f"topic {topic} is not known"
         else:
-            reason = f"partition {partition} of topic {topic} is not known"
+            reason = _unknown(topic, partition)
         assert self._driver is not None
         error = self._driver.view.last_error
         more = "" if error is None else f": {error}"
         return ApiError(ErrorCode.REQUEST_TIMED_OUT, f"not sent within {waited_s:g} s: {reason}{more}")
+
+
+def outgoing(
+    topic: str,
+    value: bytes | None,
+    *,
+    key: bytes | None,
+    headers: Headers,
+    partition: int | None,
+    timestamp_ms: int | None,
+) -> Outgoing:
+    """A record to send. Raises ApiError for numbers that cannot be, TypeError for what is not bytes."""
+    if not isinstance(topic, str):
+        raise TypeError(f"the topic of a record is a str, not {type(topic).__name__}")
+    encoded = _encoded(headers)
+    _check_bytes(key=key, value=value)
+    if partition is not None and partition < 0:
+        raise ApiError(ErrorCode.INVALID_PARTITIONS, f"partition {partition} is below 0")
+    if timestamp_ms is not None and not 0 <= timestamp_ms <= LONG_MAX:
+        raise ApiError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {timestamp_ms} is not from 0 to {LONG_MAX}")
+    return Outgoing(topic, value, key, encoded, partition, timestamp_ms)
+
+
+def _partition_of(record: Outgoing, core: ProducerCore) -> int | None:
+    """The partition that a record goes to; None while its topic is not known."""
+    if record.partition is None:
+        return core.partition_for(record.topic, record.key)
+    return record.partition if core.check_partition(record.topic, record.partition) else None
 
 
 def _encoded(headers: Headers) -> RecordHeaders:
@@ -232,6 +295,12 @@ def _check_bytes(**contents: object) -> None:
     for name, content in contents.items():
         if content is not None and not isinstance(content, bytes):
             raise TypeError(f"the {name} of a record is bytes or None, not {type(content).__name__}")
+
+
+def _unknown(topic: str, partition: int | None) -> str:
+    if partition is None:
+        return f"topic {topic} is not known"
+    return f"partition {partition} of topic {topic} is not known"
 
 
 def _closed() -> ApiError:
