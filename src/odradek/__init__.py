@@ -6,12 +6,22 @@ from odradek.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from odradek.base.error_codes import ErrorCode
-    from odradek.base.errors import ApiError, SettingError
+    from odradek.base.errors import ApiError, SettingError, WakeupError
     from odradek.base.ids import TopicPartition
+    from odradek.client.aio.consumer import ConsumerInterceptor
+    from odradek.client.aio.deliveries import Receipt
+    from odradek.client.aio.offset_queries import OffsetAndTimestamp
+    from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.blocking.admin import Admin
+    from odradek.client.blocking.consumer import Consumer
+    from odradek.client.blocking.delivery import Delivery
+    from odradek.client.blocking.producer import Producer
     from odradek.client.core.admin.cluster import Election
     from odradek.client.core.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
     from odradek.client.core.admin.topics import NewTopic
+    from odradek.client.core.consumer.commits import OffsetAndMetadata
+    from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+    from odradek.client.core.waiting import Cause, Why
 
 __all__ = [
     "EARLIEST",
@@ -19,11 +29,23 @@ __all__ = [
     "MAX_TIMESTAMP",
     "Admin",
     "ApiError",
+    "Cause",
+    "Consumer",
+    "ConsumerInterceptor",
+    "ConsumerRecord",
+    "Delivery",
     "Election",
     "ErrorCode",
     "NewTopic",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "Producer",
+    "RebalanceListener",
+    "Receipt",
     "SettingError",
     "TopicPartition",
+    "WakeupError",
+    "Why",
     "__version__",
 ]
 
@@ -32,15 +54,27 @@ __version__ = "0.1.0"
 __getattr__ = lazy_names(
     __name__,
     {
-        "EARLIEST": "odradek.client.core.admin.offsets",
-        "LATEST": "odradek.client.core.admin.offsets",
-        "MAX_TIMESTAMP": "odradek.client.core.admin.offsets",
         "Admin": "odradek.client.blocking.admin",
         "ApiError": "odradek.base.errors",
+        "Cause": "odradek.client.core.waiting",
+        "Consumer": "odradek.client.blocking.consumer",
+        "ConsumerInterceptor": "odradek.client.aio.consumer",
+        "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
+        "Delivery": "odradek.client.blocking.delivery",
+        "EARLIEST": "odradek.client.core.admin.offsets",
         "Election": "odradek.client.core.admin.cluster",
         "ErrorCode": "odradek.base.error_codes",
+        "LATEST": "odradek.client.core.admin.offsets",
+        "MAX_TIMESTAMP": "odradek.client.core.admin.offsets",
         "NewTopic": "odradek.client.core.admin.topics",
+        "OffsetAndMetadata": "odradek.client.core.consumer.commits",
+        "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
+        "Producer": "odradek.client.blocking.producer",
+        "RebalanceListener": "odradek.client.aio.rebalance_listener",
+        "Receipt": "odradek.client.aio.deliveries",
         "SettingError": "odradek.base.errors",
         "TopicPartition": "odradek.base.ids",
+        "WakeupError": "odradek.base.errors",
+        "Why": "odradek.client.core.waiting",
     },
 )

@@ -2,6 +2,7 @@
 
     network = NetworkThread("odradek-admin")
     network.run(coroutine)          run it there; returns its result, or raises its exception, here
+    network.run(coroutine, calls)   meanwhile call here what the coroutine wants called here
     network.close(5, closing())     run the last coroutine, at most 5 s, and end the thread
 
 Invariants: a call that is interrupted (Ctrl-C, or any other exception in the waiting thread) cancels its
@@ -13,7 +14,7 @@ thread itself, which would wait for ever.
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import suppress
@@ -21,6 +22,7 @@ from typing import Any, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.client.blocking.calls import Calls
 
 T = TypeVar("T")
 
@@ -45,16 +47,27 @@ class NetworkThread:
         self._is_closed = False
         self._thread.start()
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run(self, coroutine: Coroutine[Any, Any, T], calls: Calls | None = None) -> T:
         """Run a coroutine on the network thread, and return its result. Raises what it raises, and Misuse."""
         try:
-            self._check()
+            self.check()
         except Misuse:
             coroutine.close()
             raise
-        return self._finish(coroutine, None, is_last=False)
+        return self._finish(coroutine, None, calls, is_last=False)
 
-    def close(self, timeout_s: float | None, last: Coroutine[Any, Any, None]) -> None:
+    def post(self, function: Callable[[], None]) -> None:
+        """Have a function called on the network thread, and do not wait; after the close nothing happens.
+
+        It takes no lock: a signal handler may call it.
+        """
+        if not self.is_forked:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(function)
+
+    def close(
+        self, timeout_s: float | None, last: Coroutine[Any, Any, None], calls: Calls | None = None
+    ) -> None:
         """Run the last coroutine, end the loop and the thread; a second call does nothing.
 
         Raises TimeoutError if the last coroutine does not end in time; the thread ends all the same. Raises
@@ -67,17 +80,28 @@ class NetworkThread:
             raise
         with self._lock:
             is_first, self._is_closed = not self._is_closed, True
-        if not is_first or os.getpid() != self._pid:
+        if not is_first or self.is_forked:
             last.close()
             return
         try:
-            self._finish(last, timeout_s, is_last=True)
+            self._finish(last, timeout_s, calls, is_last=True)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout_s)
 
-    def _check(self) -> None:
-        if os.getpid() != self._pid:
+    @property
+    def is_forked(self) -> bool:
+        """Whether this is a process forked from the client's."""
+        return os.getpid() != self._pid
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._is_closed
+
+    def check(self) -> None:
+        """Raises Misuse where a call would wait for ever: in a forked process, on the network thread."""
+        if self.is_forked:
             raise Misuse(
                 f"{self._name} was made before this process was forked: make a client of its own here"
             )
@@ -87,7 +111,14 @@ class NetworkThread:
         if threading.current_thread() is self._thread:
             raise Misuse(f"{self._name} was called from its own network thread, which would wait for itself")
 
-    def _finish(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None, *, is_last: bool) -> T:
+    def _finish(
+        self,
+        coroutine: Coroutine[Any, Any, T],
+        timeout_s: float | None,
+        calls: Calls | None,
+        *,
+        is_last: bool,
+    ) -> T:
         future: Future[T] = Future()
         try:
             # What is given to the loop under the lock is begun before the loop is stopped.
@@ -96,6 +127,8 @@ class NetworkThread:
                     coroutine.close()
                     raise Misuse(f"{self._name} was closed")
                 self._loop.call_soon_threadsafe(self._begin, coroutine, future)
+            if calls is not None:
+                calls.serve(future, timeout_s)
             return future.result(timeout_s)
         except CancelledError:
             raise Misuse(f"{self._name} was closed by another thread") from None
@@ -114,7 +147,7 @@ class NetworkThread:
             coroutine.close()
             return
         task = self._loop.create_task(coroutine)
-        task.add_done_callback(lambda _: _copy(task, future))
+        task.add_done_callback(lambda _: copy_outcome(task, future))
         future.add_done_callback(lambda _: self._cancel_later(task, future))
 
     def _cancel_later(self, task: asyncio.Task[T], future: "Future[T]") -> None:
@@ -142,8 +175,8 @@ class NetworkThread:
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
 
 
-def _copy(task: asyncio.Task[T], future: "Future[T]") -> None:
-    """Give what became of a task to the thread that waits for it."""
+def copy_outcome(task: asyncio.Future[T], future: "Future[T]") -> None:
+    """Give what became of a task or a future of the loop to the threads that wait for it."""
     if task.cancelled():
         future.cancel()
     elif not future.set_running_or_notify_cancel():

@@ -1,0 +1,383 @@
+"""`odradek.Consumer`: the consumer for programs without asyncio; one thread at a time uses it (C1).
+
+    with Consumer("orders", bootstrap_servers="127.0.0.1:9092", group_id="billing") as consumer:
+        for record in consumer:
+            ...
+
+It runs `odradek.aio.Consumer` on a thread of its own, so heartbeats and fetches go on while the application
+works. Everything of the application's (rebalance listener, deserializers, interceptors) is called on the
+application's thread, within its calls; only `wakeup` may come from another thread, or from a signal handler.
+
+Invariants: a record leaves `_pending` only when the application gets it, so what interrupts a call (Ctrl-C,
+an exception of a deserializer) loses none (C2). Before any other call what is left there is put back, so
+that positions and commits are always those of the application.
+"""
+
+import asyncio
+import inspect
+import logging
+import re
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
+
+from odradek.base.closing import Closing
+from odradek.base.errors import WakeupError
+from odradek.base.ids import TopicPartition
+from odradek.client.aio import consumer as aio
+from odradek.client.aio.rebalance_listener import RebalanceListener
+from odradek.client.blocking.calls import Calls
+from odradek.client.blocking.network_thread import Misuse, NetworkThread
+from odradek.client.core.consumer.commits import OffsetAndMetadata
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+from odradek.client.core.consumer.deserializing import Deserializer, converter
+from odradek.client.core.waiting import Cause, Why
+
+if TYPE_CHECKING:
+    import ssl
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# How long the thread may take to end.
+_GRACE_S: Final = 5.0
+
+_log: Final = logging.getLogger("odradek.consumer")
+
+
+def _blocking(
+    method: Callable[Concatenate[aio.Consumer, P], Coroutine[Any, Any, T]],
+) -> "Callable[Concatenate[Consumer, P], T]":
+    """The blocking form of a coroutine function."""
+
+    @wraps(method)
+    def call(self: "Consumer", /, *arguments: P.args, **named: P.kwargs) -> T:
+        return self._run(lambda consumer: method(consumer, *arguments, **named))
+
+    return call
+
+
+def _at_once(
+    method: Callable[Concatenate[aio.Consumer, P], T],
+) -> "Callable[Concatenate[Consumer, P], T]":
+    """The same method, called on the network thread."""
+
+    @wraps(method)
+    def call(self: "Consumer", /, *arguments: P.args, **named: P.kwargs) -> T:
+        async def there(consumer: aio.Consumer) -> T:
+            return method(consumer, *arguments, **named)
+
+        return self._run(there)
+
+    return call
+
+
+class Consumer(Closing):
+    """A consumer; see the module.
+
+    It raises ApiError for refusals, and Misuse, a RuntimeError, where it cannot be used: by two threads at
+    once, after it was closed, in a forked process.
+    """
+
+    def __init__(
+        self,
+        *topics: str,
+        settings: Mapping[str, object] | None = None,
+        listener: RebalanceListener | None = None,
+        key_deserializer: Deserializer | None = None,
+        value_deserializer: Deserializer | None = None,
+        interceptors: Sequence[aio.ConsumerInterceptor] = (),
+        ssl_context: "ssl.SSLContext | None" = None,
+        token_provider: Callable[[], str] | None = None,
+        **more_settings: object,
+    ) -> None:
+        """Settings have Kafka's names in `settings`, or Python's as arguments. Raises SettingError."""
+        # Held by the thread that uses the consumer; that thread's listener may use it, too.
+        self._use = threading.RLock()
+        # Records that the network thread has handed over and the application does not have yet.
+        self._pending: deque[ConsumerRecord] = deque()
+        # What interceptors made of one record beyond the first; only iteration fills it.
+        self._spare: deque[ConsumerRecord] = deque()
+        # Whether `wakeup` was called and no poll has ended of it yet: iteration may not poll for long.
+        self._is_woken = False
+        # Whether the application's thread is within poll, so that a listener may be running.
+        self._is_polling = False
+        # On the network thread: the task of the poll, also of an interrupted one that has not ended yet, and
+        # where it has the listener called.
+        self._poll_task: asyncio.Task[Any] | None = None
+        self._calls = Calls()
+        # Commits that the interceptors have not been told.
+        self._committed: deque[Mapping[TopicPartition, OffsetAndMetadata]] = deque()
+        self._convert = converter(key_deserializer, value_deserializer)
+        self._interceptors = interceptors
+
+        async def make() -> aio.Consumer:
+            return aio.Consumer(
+                *topics,
+                settings=settings,
+                key_deserializer=None,
+                value_deserializer=None,
+                listener=None if listener is None else _HandedOver(listener, self._call),
+                interceptors=[_Keeper(self._committed)] if interceptors else (),
+                ssl_context=ssl_context,
+                token_provider=token_provider,
+                **more_settings,
+            )
+
+        self._network = NetworkThread("this consumer")
+        try:
+            self._consumer = self._network.run(make())
+        except BaseException:
+            self._network.close(_GRACE_S, asyncio.sleep(0))
+            raise
+
+    # --- what to read
+
+    def subscribe(
+        self,
+        topics: Iterable[str] = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Read these topics, or those whose whole name matches `pattern`, with the group's other members."""
+        told = None if listener is None else _HandedOver(listener, self._call)
+        self._subscribe(topics, pattern=pattern, listener=told)
+
+    _subscribe = _at_once(aio.Consumer.subscribe)
+    assign = _at_once(aio.Consumer.assign)
+    unsubscribe = _at_once(aio.Consumer.unsubscribe)
+    assignment = _at_once(aio.Consumer.assignment)
+    subscription = _at_once(aio.Consumer.subscription)
+
+    # --- records
+
+    def poll(self, timeout: float | None = 1.0, *, max_records: int | None = None) -> list[ConsumerRecord]:
+        """Up to `max.poll.records` records, as soon as there are any; none when the time is over.
+
+        Calls the rebalance listener. Raises what keeps the consumer from reading, and WakeupError. With no
+        timeout (None) it waits as long as it takes.
+        """
+        with self._in_use():
+            self._fetch(timeout, max_records)
+            return self._hand_out()
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """The consumer itself: each record, forever.
+
+        What is committed is the position behind the record that you have. After an exception go on iterating:
+        nothing is lost.
+        """
+        return self
+
+    def __next__(self) -> ConsumerRecord:
+        with self._in_use():
+            self._network.check()
+            while not self._spare:
+                if not self._pending or self._is_woken:
+                    self._fetch(None, None)
+                    continue
+                records = self._intercepted([self._converted(self._pending[0])])
+                self._spare.extend(records)
+                self._pending.popleft()
+            return self._spare.popleft()
+
+    def wakeup(self) -> None:
+        """End the poll that waits, or else the next one, with WakeupError; any thread may call it.
+
+        No record is lost by it.
+        """
+        self._is_woken = True
+        self._network.post(self._consumer.wakeup)
+
+    def _fetch(self, timeout: float | None, max_records: int | None) -> None:
+        """Wait for records, and call the listener meanwhile; they are in `_pending` then."""
+        if self._is_polling:
+            raise Misuse("poll was called within poll, by a rebalance listener")
+        calls = Calls()
+        self._is_polling = True
+        try:
+            self._network.run(self._poll(calls, timeout, max_records), calls)
+        except WakeupError:
+            self._is_woken = False
+            raise
+        finally:
+            self._is_polling = False
+            self._tell_committed()
+
+    def _hand_out(self) -> list[ConsumerRecord]:
+        """All pending records, or those before the first that a deserializer refuses; that error is next."""
+        records: list[ConsumerRecord] = []
+        try:
+            records.extend(map(self._converted, self._pending))
+        except Exception:
+            if not records:
+                raise
+        count = len(records)
+        records = [*self._spare, *self._intercepted(records)]
+        self._spare.clear()
+        for _ in range(count):
+            self._pending.popleft()
+        return records
+
+    def _converted(self, record: ConsumerRecord) -> ConsumerRecord:
+        return record if self._convert is None else self._convert(record)
+
+    def _intercepted(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        for one in self._interceptors if records else ():
+            try:
+                records = one.on_consume(records)
+            except Exception:
+                _log.exception("an interceptor failed; its records are passed on as they were")
+        return records
+
+    # --- commits and positions
+
+    commit = _blocking(aio.Consumer.commit)
+    committed = _blocking(aio.Consumer.committed)
+    seek = _at_once(aio.Consumer.seek)
+    seek_to_beginning = _at_once(aio.Consumer.seek_to_beginning)
+    seek_to_end = _at_once(aio.Consumer.seek_to_end)
+    position = _blocking(aio.Consumer.position)
+    pause = _at_once(aio.Consumer.pause)
+    resume = _at_once(aio.Consumer.resume)
+    paused = _at_once(aio.Consumer.paused)
+    lag = _at_once(aio.Consumer.lag)
+    offsets_for_times = _blocking(aio.Consumer.offsets_for_times)
+    beginning_offsets = _blocking(aio.Consumer.beginning_offsets)
+    end_offsets = _blocking(aio.Consumer.end_offsets)
+
+    def _tell_committed(self) -> None:
+        """Tell the interceptors what was committed since the last call."""
+        while self._committed:
+            offsets = self._committed.popleft()
+            for one in self._interceptors:
+                try:
+                    one.on_commit(offsets)
+                except Exception:
+                    _log.exception("an interceptor failed")
+
+    # --- what it waits for, and the end
+
+    def why(self) -> list[Why]:
+        """What keeps `poll` from returning records, the most important cause first."""
+        if self._network.is_closed:
+            return [Why(Cause.CLOSED, "the consumer is closed")]
+        return self._why()
+
+    _why = _at_once(aio.Consumer.why)
+
+    def close(self, *, timeout: float = 30.0) -> None:
+        """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""
+        with self._in_use():
+            if self._is_polling:
+                raise Misuse("close was called within poll, by a rebalance listener")
+            if self._network.is_closed or self._network.is_forked:
+                return
+            calls = Calls()
+            self._is_polling = True  # the listener is told what is given back, and may commit
+            try:
+                self._network.run(self._close(calls, timeout), calls)
+            finally:
+                self._is_polling = False
+                self._network.close(_GRACE_S, asyncio.sleep(0))
+                self._pending.clear()
+                self._spare.clear()
+                self._tell_committed()
+
+    # --- inside
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        """Keep other threads away (C1)."""
+        if not self._use.acquire(blocking=False):
+            raise Misuse("this consumer is in use by another thread; only wakeup() may be called meanwhile")
+        try:
+            yield
+        finally:
+            self._use.release()
+
+    def _run(self, method: Callable[[aio.Consumer], Coroutine[Any, Any, T]]) -> T:
+        with self._in_use():
+            is_within_poll = self._is_polling
+
+            async def there() -> T:
+                if not is_within_poll:
+                    await self._settle()
+                return await method(self._consumer)
+
+            try:
+                return self._network.run(there())
+            finally:
+                self._tell_committed()
+
+    # --- on the network thread
+
+    async def _poll(self, calls: Calls, timeout: float | None, max_records: int | None) -> None:
+        await self._settle()
+        self._calls = calls
+        self._poll_task = asyncio.current_task()
+        try:
+            records = await self._consumer.poll(timeout, max_records=max_records)
+            self._pending.extend(records)
+        finally:
+            self._poll_task = None
+
+    async def _close(self, calls: Calls, timeout: float) -> None:
+        await self._settle()
+        self._calls = calls
+        await self._consumer.close(timeout=timeout)
+
+    async def _settle(self) -> None:
+        """Wait until an interrupted poll has ended, and put back what the application does not have."""
+        while self._poll_task is not None:
+            await asyncio.wait({self._poll_task})
+        self._consumer.put_back(self._pending)
+        self._pending.clear()
+
+    async def _call(self, function: Callable[[], None]) -> None:
+        await self._calls.make(function)
+
+
+class _HandedOver(RebalanceListener):
+    """Has the application's listener called on the application's thread."""
+
+    def __init__(
+        self,
+        listener: RebalanceListener,
+        call: Callable[[Callable[[], None]], Awaitable[None]],
+    ) -> None:
+        self._listener = listener
+        self._call = call
+
+    def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> Awaitable[None]:
+        return self._call(lambda: _told(self._listener.on_partitions_revoked(partitions)))
+
+    def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> Awaitable[None]:
+        return self._call(lambda: _told(self._listener.on_partitions_assigned(partitions)))
+
+    def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> Awaitable[None]:
+        return self._call(lambda: _told(self._listener.on_partitions_lost(partitions)))
+
+
+def _told(answer: object) -> None:
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError("a listener with coroutines needs odradek.aio.Consumer; this one calls functions")
+
+
+class _Keeper:
+    """An interceptor that keeps commits until the application's thread tells its own."""
+
+    def __init__(self, committed: deque[Mapping[TopicPartition, OffsetAndMetadata]]) -> None:
+        self._committed = committed
+
+    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        return records
+
+    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        self._committed.append(offsets)

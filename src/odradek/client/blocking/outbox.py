@@ -1,0 +1,159 @@
+"""Records on their way from the application's threads to the producer on the network thread.
+
+    outbox.put(record, delivery)     on any thread; waits while there is no room
+    await outbox.emptied()           on the network thread: all that was put was added or has failed
+
+A thread that sends does not wait for the network thread, which takes many records at once.
+
+Invariants: records of a topic are added in the order in which they were put. What waits here takes at most
+`ROOM` bytes and a record more; until then records that wait for their topic hold up no other topic's. Each
+record is added, or fails, within `max.block.ms`.
+"""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from functools import partial
+from typing import Final, NamedTuple
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.client.aio.deliveries import Receipt
+from odradek.client.aio.producer import Outgoing, Producer
+from odradek.client.blocking.delivery import Delivery
+from odradek.client.blocking.network_thread import Misuse, NetworkThread, copy_outcome
+
+ROOM: Final = 1 << 18
+# How many records are added in one turn of the loop, which nothing may hold for long.
+_IN_ONE_TURN: Final = 200
+# What a record takes beside its key, value and headers, roughly.
+_OVERHEAD: Final = 100
+
+
+class _Put(NamedTuple):
+    record: Outgoing
+    delivery: Delivery
+    size: int
+    ends_s: float
+    """When it fails, on the monotonic clock."""
+
+
+class Outbox:
+    """See the module."""
+
+    def __init__(self, producer: Producer, network: NetworkThread) -> None:
+        self._producer = producer
+        self._network = network
+        # Guards the fields below; threads wait on it for room.
+        self._changed = threading.Condition()
+        self._put: deque[_Put] = deque()
+        # The size of all records that are not added or failed yet, held ones among them.
+        self._size = 0
+        # Whether the network thread will take what was put.
+        self._is_noticed = False
+        self._is_closed = False
+        # On the network thread: records that wait for their topic or for memory, and the tasks that add them.
+        self._held: dict[str, deque[_Put]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- any thread
+
+    def put(self, record: Outgoing, delivery: Delivery) -> None:
+        """Have a record added; `delivery` gets what becomes of it. Raises Misuse."""
+        self._network.check()
+        headers = sum(len(name) + len(content or b"") for name, content in record.headers)
+        size = len(record.key or b"") + len(record.value or b"") + headers + _OVERHEAD
+        with self._changed:
+            while self._size >= ROOM and not self._is_closed:
+                self._changed.wait()
+            if self._is_closed:
+                raise Misuse("this producer was closed")
+            ends_s = time.monotonic() + self._producer.max_block_ms / 1000
+            self._put.append(_Put(record, delivery, size, ends_s))
+            self._size += size
+            if not self._is_noticed:
+                self._network.post(self._take)
+                self._is_noticed = True
+
+    def close(self) -> None:
+        """Let no thread put anything any more; those that wait for room are told."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    # --- the network thread
+
+    async def emptied(self) -> None:
+        """Return when all that was put so far is added to the producer, or failed."""
+        left = len(self._put)
+        while left > 0:
+            self._take()
+            left -= _IN_ONE_TURN
+            await asyncio.sleep(0)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _take(self) -> None:
+        freed = 0
+        for _ in range(min(len(self._put), _IN_ONE_TURN)):
+            one = self._put.popleft()
+            if self._is_added(one):
+                freed += one.size
+        self._free(freed)
+        with self._changed:
+            self._is_noticed = bool(self._put)
+            if self._is_noticed:
+                self._network.post(self._take)
+
+    def _is_added(self, one: _Put) -> bool:
+        """Add or fail a record; else keep it, behind others of its topic."""
+        topic = one.record.topic
+        if topic in self._held:
+            self._held[topic].append(one)
+            return False
+        try:
+            future = self._producer.append_now(one.record)
+        except Exception as error:
+            _fail(one.delivery, error)
+            return True
+        if future is not None:
+            future.add_done_callback(partial(_deliver, one.delivery))
+            return True
+        self._held[topic] = deque([one])
+        task = asyncio.get_running_loop().create_task(self._add_held(topic))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return False
+
+    async def _add_held(self, topic: str) -> None:
+        held = self._held[topic]
+        try:
+            while held:
+                left_ms = max(0, int((held[0].ends_s - time.monotonic()) * 1000))
+                try:
+                    future = await self._producer.append(held[0].record, left_ms)
+                except Exception as error:
+                    _fail(held[0].delivery, error)
+                else:
+                    future.add_done_callback(partial(_deliver, held[0].delivery))
+                self._free(held.popleft().size)
+        finally:
+            del self._held[topic]
+            for one in held:  # the network thread ends
+                _fail(one.delivery, ApiError(ErrorCode.INVALID_REQUEST, "this producer was closed"))
+
+    def _free(self, size: int) -> None:
+        if size:
+            with self._changed:
+                self._size -= size
+                self._changed.notify_all()
+
+
+def _fail(delivery: Delivery, error: Exception) -> None:
+    if delivery.set_running_or_notify_cancel():
+        delivery.set_exception(error)
+
+
+def _deliver(delivery: Delivery, future: "asyncio.Future[Receipt]") -> None:
+    copy_outcome(future, delivery)

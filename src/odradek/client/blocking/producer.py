@@ -1,0 +1,128 @@
+"""`odradek.Producer`: the producer for programs without asyncio; any thread may use it.
+
+    with Producer("localhost:9092") as producer:
+        delivery = producer.send("flights", b"LX 38 landed", key=b"LX38")
+        print(delivery.result(timeout=10).offset)
+
+It runs `odradek.aio.Producer` (`client/aio/producer`), with its settings, guarantees and errors, on a thread
+of its own.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from odradek.base.closing import Closing
+from odradek.client.aio import producer as aio
+from odradek.client.blocking.delivery import Delivery
+from odradek.client.blocking.network_thread import NetworkThread
+from odradek.client.blocking.outbox import Outbox
+from odradek.client.core.waiting import Cause, Why
+
+if TYPE_CHECKING:
+    import ssl
+
+# How long the thread may take beyond the time that `close` was given.
+_GRACE_S: Final = 5.0
+
+
+class Producer(Closing):
+    """A producer; see the module. It raises ApiError for refusals, and Misuse after its close or a fork.
+
+    Settings have Kafka's names, in the mapping `settings`, or Python's, as arguments (`linger_ms=20`).
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | list[str] | None = None,
+        *,
+        settings: Mapping[str, object] | None = None,
+        ssl_context: "ssl.SSLContext | None" = None,
+        token_provider: Callable[[], str] | None = None,
+        **named: object,
+    ) -> None:
+        """Nothing is connected before the first record. Raises SettingError."""
+        self._producer = aio.Producer(
+            bootstrap_servers,
+            settings=settings,
+            ssl_context=ssl_context,
+            token_provider=token_provider,
+            **named,
+        )
+        self._network = NetworkThread("this producer")
+        self._outbox = Outbox(self._producer, self._network)
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        *,
+        key: bytes | None = None,
+        headers: aio.Headers = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Delivery:
+        """Have a record sent; the delivery gets its receipt, or the error that kept it from being stored.
+
+        Returns at once, as long as there is room. A topic or memory that does not come within `max.block.ms`,
+        a record that is too large and a topic that refuses it are errors of the delivery. Raises ApiError for
+        numbers that cannot be, TypeError for what is not bytes.
+        """
+        record = aio.outgoing(
+            topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms
+        )
+        delivery = Delivery(self._network)
+        self._outbox.put(record, delivery)
+        return delivery
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Send what was added so far, and return when each record of it is acknowledged or has failed.
+
+        Raises TimeoutError after `timeout` seconds; what is not acknowledged by then is still sent.
+        """
+
+        async def there() -> None:
+            async with asyncio.timeout(timeout):
+                await self._outbox.emptied()
+                await self._producer.flush()
+
+        try:
+            self._network.run(there())
+        except TimeoutError:
+            raise TimeoutError(f"not all records were acknowledged within {timeout} s") from None
+
+    def partitions_for(self, topic: str) -> list[int]:
+        """The partitions of a topic. Raises ApiError as `send` does."""
+        return self._network.run(self._producer.partitions_for(topic))
+
+    def why(self) -> list[Why]:
+        """What the producer is waiting for, the worst cause first; empty if it has nothing to do."""
+        if self._network.is_closed:
+            return [Why(Cause.CLOSED, "the producer was closed")]
+
+        async def there() -> list[Why]:
+            return self._producer.why()
+
+        return self._network.run(there())
+
+    def close(self, timeout: float | None = None) -> None:
+        """Send what is left, for at most `timeout` seconds (None: `delivery.timeout.ms`), and disconnect.
+
+        What is not acknowledged then fails. Closing it again does nothing.
+        """
+        if self._network.is_forked:
+            return
+        self._network.check()
+        self._outbox.close()
+        self._network.close(None if timeout is None else timeout + _GRACE_S, self._close(timeout))
+
+    async def _close(self, timeout: float | None) -> None:
+        try:
+            async with asyncio.timeout(timeout):
+                await self._outbox.emptied()
+                await self._producer.close()
+        except TimeoutError:
+            pass  # what is left fails below
+        finally:
+            await self._producer.close(0)
+            await self._outbox.emptied()

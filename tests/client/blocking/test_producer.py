@@ -1,0 +1,227 @@
+"""The blocking producer on a broker: deliveries, many threads, waiting, the end."""
+
+import inspect
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import odradek.aio
+from odradek import Admin, ApiError, Cause, Delivery, ErrorCode, Producer, Receipt, SettingError
+from odradek.client.blocking.network_thread import Misuse
+from odradek.client.blocking.outbox import ROOM
+from odradek.testing import Broker
+
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker() as running:
+        yield running
+
+
+@pytest.fixture
+def producer(broker: Broker) -> Iterator[Producer]:
+    with Producer(broker.bootstrap_servers, linger_ms=5) as made:
+        yield made
+
+
+def test_both_producers_have_the_same_methods_and_describe_them() -> None:
+    names = {name for name in vars(Producer) if not name.startswith("_")}
+    of_aio = {name for name in vars(odradek.aio.Producer) if not name.startswith("_")}
+    assert names == of_aio - {"append", "append_now", "max_block_ms"}
+    for name in names:
+        assert (getattr(Producer, name).__doc__ or "").strip(), name
+    taken = list(inspect.signature(Producer.send).parameters)
+    assert taken == list(inspect.signature(odradek.aio.Producer.send).parameters)
+
+
+def test_a_record_is_stored_as_it_was_sent(producer: Producer, broker: Broker) -> None:
+    broker.create_topic("flights", partitions=3)
+    called: list[Receipt] = []
+    delivery = producer.send(
+        "flights", b"landed", key=b"LX38", headers={"gate": b"B12"}, partition=2, timestamp_ms=1_000
+    )
+    delivery.add_done_callback(lambda done: called.append(done.result()))
+    assert delivery.result(10) == Receipt("flights", 2, 0, 1_000)
+    assert delivery.exception() is None
+    producer.flush(10)
+    assert called == [delivery.result()]
+    (record,) = broker.records("flights")
+    assert (record.value, record.key, record.partition) == (b"landed", b"LX38", 2)
+    assert dict(record.headers) == {"gate": b"B12"}
+    assert producer.partitions_for("flights") == [0, 1, 2]
+    assert producer.why() == []
+
+
+def test_threads_share_it_and_each_keeps_its_order(producer: Producer, broker: Broker) -> None:
+    broker.create_topic("shared", partitions=1)
+    deliveries: list[Delivery] = []
+
+    def send(thread: int) -> None:
+        for number in range(400):
+            deliveries.append(producer.send("shared", b"%d %d" % (thread, number)))
+
+    threads = [threading.Thread(target=send, args=(one,)) for one in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    producer.flush(30)
+    assert sorted(done.result(0).offset or 0 for done in deliveries) == list(range(1_200))
+    stored = [record.value or b"" for record in broker.records("shared")]
+    for one in range(3):
+        mine = [value for value in stored if value.startswith(b"%d " % one)]
+        assert mine == [b"%d %d" % (one, number) for number in range(400)]
+
+
+def test_records_that_must_wait_keep_their_order_and_hold_up_no_other_topic(broker: Broker) -> None:
+    broker.create_topic("known", partitions=1)
+    broker.create_topic("late", partitions=1)
+    with (
+        Admin(broker.bootstrap_servers) as admin,
+        Producer(broker.bootstrap_servers, metadata_max_age_ms=100) as producer,
+    ):
+        late = [producer.send("late", b"%d" % number, partition=1) for number in range(50)]
+        assert producer.send("known", b"1").result(10).offset == 0
+        assert not any(one.done() for one in late)
+        assert [str(one) for one in producer.why()] == ["partition 1 of topic late is not known"]
+        admin.create_partitions({"late": 2})
+        producer.flush(30)
+        assert [one.result(0).offset for one in late] == list(range(50))
+    assert [record.value for record in broker.records("late")] == [b"%d" % one for one in range(50)]
+
+
+def test_what_fails_is_told_by_the_delivery(broker: Broker) -> None:
+    with Producer(broker.bootstrap_servers, max_request_size=2_000, max_block_ms=200) as producer:
+        broker.create_topic("one", partitions=1)
+        with pytest.raises(ApiError) as refused:
+            producer.send("one", b"x" * 3_000).result(10)
+        assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+        deliveries = [producer.send("one", b"x", partition=7) for _ in range(3)]
+        for one in deliveries:
+            error = one.exception(10)
+            assert isinstance(error, ApiError)
+            assert str(error).startswith("not sent within 0.2 s: partition 7 of topic one is not known")
+        with pytest.raises(ApiError, match="partition -1 is below 0"):
+            producer.send("one", partition=-1)
+        with pytest.raises(TypeError, match="the value of a record is bytes or None, not str"):
+            producer.send("one", "text")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="the topic of a record is a str"):
+            producer.send(b"one", b"x")  # type: ignore[arg-type]
+
+
+def test_a_thread_waits_for_room_and_is_told_when_the_producer_is_closed() -> None:
+    producer = Producer("127.0.0.1:1")
+    value = b"x" * (ROOM // 4)
+    waiting = [producer.send("orders", value) for _ in range(4)]
+    errors: list[str] = []
+    began = threading.Event()
+
+    def send() -> None:
+        began.set()
+        try:
+            producer.send("orders", value)
+        except Misuse as misuse:
+            errors.append(str(misuse))
+
+    other = threading.Thread(target=send)
+    other.start()
+    assert began.wait(10)
+    with pytest.raises(TimeoutError, match=r"not all records were acknowledged within 0\.05 s"):
+        producer.flush(0.05)
+    producer.close(0.05)
+    other.join(10)
+    assert errors == ["this producer was closed"]
+    for one in waiting:
+        with pytest.raises(ApiError, match="this producer was closed"):
+            one.result(10)
+    producer.close()
+    assert producer.why()[0].cause is Cause.CLOSED
+    with pytest.raises(Misuse, match="this producer was closed"):
+        producer.send("orders")
+    with pytest.raises(Misuse, match="this producer was closed"):
+        producer.flush()
+
+
+def test_leaving_the_block_sends_what_is_left(broker: Broker) -> None:
+    broker.create_topic("left")
+    with Producer(broker.bootstrap_servers, linger_ms=60_000) as producer:
+        deliveries = [producer.send("left", b"%d" % number, partition=0) for number in range(1_000)]
+    assert [one.result(0).offset for one in deliveries] == list(range(1_000))
+
+
+def interrupt() -> None:
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def test_ctrl_c_ends_a_flush_and_leaves_the_producer_usable(broker: Broker) -> None:
+    broker.create_topic("kept", partitions=1)
+    with (
+        Admin(broker.bootstrap_servers) as admin,
+        Producer(broker.bootstrap_servers, metadata_max_age_ms=100) as producer,
+    ):
+        delivery = producer.send("kept", b"0", partition=1)
+
+        def flush() -> None:
+            producer._network.post(interrupt)
+            producer.flush()
+
+        with pytest.raises(KeyboardInterrupt):
+            flush()
+        admin.create_partitions({"kept": 2})
+        assert delivery.result(10).offset == 0
+
+
+def test_a_callback_may_not_wait(broker: Broker) -> None:
+    broker.create_topic("back", partitions=1)
+    refused: list[str] = []
+    with Producer(broker.bootstrap_servers, linger_ms=60_000) as producer:
+        second = Delivery(producer._network)
+
+        def call(_: object) -> None:
+            for use in (lambda: producer.send("back"), producer.flush, second.result, producer.close):
+                with pytest.raises(Misuse) as misuse:
+                    use()
+                refused.append(str(misuse.value))
+
+        producer.send("back", b"0").add_done_callback(call)
+        producer.flush(10)
+    assert len(refused) == 4
+    assert set(refused) == {
+        "this producer was called from its own network thread, which would wait for itself"
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_is_told_to_make_its_own(producer: Producer, broker: Broker) -> None:
+    delivery = Delivery(producer._network)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:  # pragma: no cover - another process
+        try:
+            for use in (lambda: producer.send("forked"), delivery.result):
+                try:
+                    use()
+                except Misuse as misuse:
+                    os.write(writing, f"{misuse}\n".encode())
+        finally:
+            producer.close()
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        said = pipe.read().splitlines()
+    os.waitpid(child, 0)
+    assert len(said) == 2
+    assert all(one.startswith("this producer was made before this process was forked") for one in said)
+    assert producer.send("forked", b"0").result(10).offset == 0
+
+
+def test_wrong_settings_leave_no_thread() -> None:
+    before = threading.active_count()
+    with pytest.raises(SettingError, match=r"did you mean client\.id"):
+        Producer("127.0.0.1:1", client_idd="me")
+    assert threading.active_count() == before
