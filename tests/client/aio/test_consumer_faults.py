@@ -149,3 +149,23 @@ async def test_a_member_that_does_not_poll_leaves_and_comes_back(cluster: Cluste
             records = await reader.poll(5)
         assert lost == [{TopicPartition("orders", 0)}]
         assert [record.offset for record in records] == [1]
+
+
+@simulate(brokers=1, seeds=2)
+async def test_a_member_that_left_joins_again_within_the_poll_that_hears_of_it(cluster: Cluster) -> None:
+    """Nothing else may happen that would wake the poll: an iteration polls without a limit."""
+    await cluster.create_topic("orders")
+    await produce(cluster, range(4))
+    async with Consumer(
+        "orders",
+        bootstrap_servers=cluster.bootstrap_servers,
+        group_id="billing",
+        auto_offset_reset="earliest",
+        max_poll_interval_ms=10_000,
+        max_poll_records=1,
+        metadata_max_age_ms=10_000_000,
+    ) as reader:
+        iteration = aiter(reader)
+        assert (await anext(iteration)).offset == 0
+        await asyncio.sleep(60)
+        assert (await asyncio.wait_for(anext(iteration), 60)).offset == 0, "it was not committed"

@@ -260,6 +260,8 @@ class Consumer:
         while (step := self._core.change()) is not None:
             await self._tell(step)
             self._core.carried_out(step)
+            # This poll goes on: a member that has left joins again now, since nothing else may wake the poll.
+            self._core.polled(self._driver.now_ms)
             self._driver.pump()
 
     async def _tell(self, step: Step) -> None:
