@@ -43,7 +43,7 @@ def declared() -> dict[str, Serves]:
 # Imports the modules that a started broker has; it loads the others that handlers need one by one.
 _STARTED = "import odradek.server.process.serve, odradek.server.process.embedded_store"
 _LOAD_ALL = """
-import odradek.server.node.image_topics
+import odradek.server.node.coordinators.image_topics
 import odradek.coordinator.groups.group_coordinator
 import odradek.coordinator.transactions.transaction_coordinator
 from odradek.server.handlers.registry import Handlers

@@ -12,7 +12,7 @@ from odradek.coordinator.transactions.marker_delivery import MarkerDelivery
 from odradek.coordinator.transactions.state_store import StatePartition
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
 from odradek.coordinator.transactions.transaction_coordinator import TransactionCoordinator
-from odradek.server.node.transaction_admission import TransactionAdmission
+from odradek.server.node.coordinators.transaction_admission import TransactionAdmission
 
 
 def _first_partition_only(original: Any) -> Any:

@@ -29,7 +29,7 @@ from odradek.wire.messages.offset_fetch import (
 )
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.server.node.clusters import GROUP, Cluster
-from tests.server.node.test_forwarding import controller_of
+from tests.server.node.forwarding.test_forwarding import controller_of
 
 SESSION_MS = 10_000
 LOOKS_ELSEWHERE = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}

@@ -10,7 +10,7 @@ from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.codec import StateDocument
 from odradek.server.node import stages
-from odradek.server.node.any_controller import SHUTDOWN_TIMEOUT_MS
+from odradek.server.node.forwarding.any_controller import SHUTDOWN_TIMEOUT_MS
 from odradek.server.node.hand_over import State
 from odradek.server.node.outgoing_orders import EVERYONE_MS_MAX
 from odradek.server.node.peers import PeerRequest
@@ -27,7 +27,7 @@ from odradek.wire.messages.create_topics import (
     CreateTopicsRequest,
 )
 from odradek.wire.messages.produce import ProduceResponse
-from tests.server.node.test_forwarding import controller_of, others_of
+from tests.server.node.forwarding.test_forwarding import controller_of, others_of
 from tests.server.node.test_replica_fetchers import ALL, LEADER, SESSION_MS, Cluster, P, code_of
 
 pytestmark = pytest.mark.slow

@@ -17,8 +17,8 @@ from odradek.replication.append import ACKS_ALL, ACKS_LEADER, ACKS_NONE
 from odradek.replication.outcomes import AppendOutcomes
 from odradek.server.edge.context import RequestContext, Response
 from odradek.server.handlers import produce as handler
+from odradek.server.node.coordinators.transaction_admission import Ability
 from odradek.server.node.producing import LIGHT_BYTES_MAX, Produce, is_light
-from odradek.server.node.transaction_admission import Ability
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest

@@ -18,10 +18,10 @@ from odradek.records.header import ATTRIBUTES_LOW_AT, CODEC_MASK, HEADER_BYTES
 from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
+from odradek.server.node.coordinators.transaction_admission import Ability
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.leader_hints import current_leader, endpoints_of
 from odradek.server.node.producing import Produce
-from odradek.server.node.transaction_admission import Ability
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,

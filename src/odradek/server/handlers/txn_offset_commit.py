@@ -14,8 +14,8 @@ from odradek.coordinator.transactions import Producer
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.topic_ids import with_names
+from odradek.server.node.coordinators.transaction_admission import Ability, PartitionErrors
 from odradek.server.node.core import BrokerCore
-from odradek.server.node.transaction_admission import Ability, PartitionErrors
 from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,

@@ -1,1 +1,4 @@
-"""The synchronous parts of a broker: its core, coordinator hosts, controller host and schedule."""
+"""The synchronous parts of a broker.
+
+docs/architecture.md says where to look for what ("The rooms of `server`").
+"""

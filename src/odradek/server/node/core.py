@@ -25,34 +25,34 @@ from odradek.replication.quota import replication_quotas
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import RequestContext
-from odradek.server.node.any_controller import AnyController
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.commanded_broker import CommandedBroker
 from odradek.server.node.controller_host import ControllerHost
-from odradek.server.node.forwarding import Forwarding
+from odradek.server.node.coordinators.group_host import GROUP_KEY_TYPE, GroupHost
+from odradek.server.node.coordinators.internal_topic import InternalTopic, TopicMaking
+from odradek.server.node.coordinators.producer_ids import ProducerIds
+from odradek.server.node.coordinators.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
+from odradek.server.node.forwarding.any_controller import AnyController
+from odradek.server.node.forwarding.forwarding import Forwarding
 from odradek.server.node.group_flush import GroupFlush
-from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
 from odradek.server.node.hand_over import HandOver
-from odradek.server.node.internal_topic import InternalTopic, TopicMaking
 from odradek.server.node.isr_writer import IsrWriter
 from odradek.server.node.log_dir_events import LogDirEvents
 from odradek.server.node.orphans import Orphans
 from odradek.server.node.ports import Surroundings
-from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.server.node.record_work import RecordWork
 from odradek.server.node.replica_fetchers import ReplicaFetchers
 from odradek.server.node.replication_effects import ReplicationEffects
 from odradek.server.node.settings_in_force import SettingsInForce
 from odradek.server.node.store_session import StoreSession
-from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.server.node.truncation_settling import TruncationSettling
 from odradek.server.node.unclean_elections import log_cut_records
 from odradek.storage import LogManager
 from odradek.timer import Purgatory
 
 if TYPE_CHECKING:  # loaded with the first produce request
-    from odradek.server.node.transaction_admission import TransactionAdmission
+    from odradek.server.node.coordinators.transaction_admission import TransactionAdmission
 
 _log = logging.getLogger(__name__)
 

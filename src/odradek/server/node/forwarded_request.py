@@ -18,7 +18,7 @@ from odradek.base.errors import OdradekError, code_of
 from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Handler
-from odradek.server.node.envelopes import envelope
+from odradek.server.node.forwarding.envelopes import envelope
 from odradek.wire.headers import RequestHeader, decode_response_header
 from odradek.wire.message import Message
 

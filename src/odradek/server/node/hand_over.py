@@ -30,7 +30,7 @@ from odradek.base.settings import BrokerSettings
 from odradek.metadata.controller.requests import Answer, ControlledShutdown, Refused, ShutdownProgress
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.store import SessionEnded
-from odradek.server.node.any_controller import SHUTDOWN_TIMEOUT_MS, ControllerPort
+from odradek.server.node.forwarding.any_controller import SHUTDOWN_TIMEOUT_MS, ControllerPort
 from odradek.server.node.store_session import SessionEvent, SessionUser
 from odradek.timer import TimedCall, Timer
 

@@ -24,14 +24,14 @@ from odradek.records.header import ATTRIBUTES_LOW_AT, CODEC_MASK, HEADER_BYTES
 from odradek.replication.append import Batches
 from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
 from odradek.replication.replica_manager import ReplicaManager
-from odradek.server.node.orphans import Orphans
-from odradek.server.node.record_work import RecordJob, RecordWork
-from odradek.server.node.transaction_admission import (
+from odradek.server.node.coordinators.transaction_admission import (
     Ability,
     Admission,
     TransactionAdmission,
     is_transactional,
 )
+from odradek.server.node.orphans import Orphans
+from odradek.server.node.record_work import RecordJob, RecordWork
 
 _log = logging.getLogger(__name__)
 

@@ -18,9 +18,9 @@ from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.refusal import known_code
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.coordinator.transactions.transaction import by_topic
-from odradek.server.node.internal_topic import InternalTopic
+from odradek.server.node.coordinators.internal_topic import InternalTopic
+from odradek.server.node.coordinators.transaction_admission import TransactionMembership
 from odradek.server.node.peer_batches import PeerBatches
-from odradek.server.node.transaction_admission import TransactionMembership
 from odradek.wire.message import Message
 
 Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]

@@ -18,7 +18,13 @@ from odradek.base.execution import Slices, Steps
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.metadata.image import ClusterImage
 from odradek.net.request_pipeline import NotConnected
-from odradek.server.node.forwarding_states import DecideHere, Effect, ForwardingStates, GiveUp, Send
+from odradek.server.node.forwarding.forwarding_states import (
+    DecideHere,
+    Effect,
+    ForwardingStates,
+    GiveUp,
+    Send,
+)
 from odradek.server.node.peers import PeerOutcome, PeerRequest, Peers
 from odradek.timer import TimedCall, Timer
 from odradek.wire.message import Message

@@ -26,8 +26,8 @@ from odradek.metadata.controller.requests import (
     TopicOutcome,
     TopicOutcomes,
 )
-from odradek.server.node.envelopes import envelope
-from odradek.server.node.forwarding import Forwarding
+from odradek.server.node.forwarding.envelopes import envelope
+from odradek.server.node.forwarding.forwarding import Forwarding
 from odradek.wire.headers import RequestHeader, decode_response_header
 from odradek.wire.message import Message
 

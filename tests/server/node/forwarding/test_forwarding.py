@@ -6,7 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId
-from odradek.server.node.forwarding import ANSWER_GRACE_MS
+from odradek.server.node.forwarding.forwarding import ANSWER_GRACE_MS
 from odradek.server.node.peers import PeerOutcome, PeerRequest
 from odradek.testing.sim import SimNode, World
 from odradek.testing.sim.client import SimRequest

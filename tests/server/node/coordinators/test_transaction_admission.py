@@ -12,7 +12,7 @@ from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.records.builder import BatchBuilder
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.records.header import read_header
-from odradek.server.node.transaction_admission import (
+from odradek.server.node.coordinators.transaction_admission import (
     Ability,
     Admission,
     PartitionErrors,

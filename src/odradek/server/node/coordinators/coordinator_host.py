@@ -17,8 +17,8 @@ from odradek.base.settings import BrokerSettings
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.code_loading import load_modules
-from odradek.server.node.coordinator_log import CoordinatorLog
-from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
+from odradek.server.node.coordinators.coordinator_log import CoordinatorLog
+from odradek.server.node.coordinators.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
 
 _log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ from odradek.base.execution import Steps, exhaust
 from odradek.base.ids import BrokerId
 from odradek.metadata.controller.requests import Answer, Refused
 from odradek.metadata.image import BrokerImage, ClusterImage
-from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
+from odradek.server.node.coordinators.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
 from odradek.testing.sim import SimNode, World
 from odradek.timer import Purgatory, Timer
 from odradek.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
-from tests.server.node.test_forwarding import controller_of, others_of
+from tests.server.node.forwarding.test_forwarding import controller_of, others_of
 from tests.server.nodes import NewNode
 
 TOPICS = ("__consumer_offsets", "__transaction_state")

@@ -14,20 +14,20 @@ from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings
 from odradek.base.topic_names import TRANSACTION_STATE_TOPIC
 from odradek.replication.replica_manager import ReplicaManager
-from odradek.server.node.coordinator_host import CoordinatorHost
-from odradek.server.node.coordinator_log import CoordinatorLog
-from odradek.server.node.group_host import GroupHost
-from odradek.server.node.internal_topic import InternalTopicSpec, TopicMaking
-from odradek.server.node.markers import Markers
+from odradek.server.node.coordinators.coordinator_host import CoordinatorHost
+from odradek.server.node.coordinators.coordinator_log import CoordinatorLog
+from odradek.server.node.coordinators.group_host import GroupHost
+from odradek.server.node.coordinators.internal_topic import InternalTopicSpec, TopicMaking
+from odradek.server.node.coordinators.markers import Markers
+from odradek.server.node.coordinators.producer_ids import ProducerIds
 from odradek.server.node.peer_batches import I, Kind, PeerBatches
 from odradek.server.node.ports import Surroundings
-from odradek.server.node.producer_ids import ProducerIds
 
 if TYPE_CHECKING:
     from odradek.coordinator.transactions import TransactionCoordinator
-    from odradek.server.node.any_transaction_coordinator import Question
-    from odradek.server.node.marker_requests import MarkerItem
-    from odradek.server.node.transaction_admission import LogOf, TransactionAdmission
+    from odradek.server.node.coordinators.any_transaction_coordinator import Question
+    from odradek.server.node.coordinators.marker_requests import MarkerItem
+    from odradek.server.node.coordinators.transaction_admission import LogOf, TransactionAdmission
 
 TRANSACTION_KEY_TYPE: Final = 1
 """FindCoordinator's number for transactional ids."""
@@ -83,8 +83,8 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
     def admission(self) -> "TransactionAdmission":
         """Decides which partitions a producer may write to in its transaction."""
         if self._admission is None:
-            from odradek.server.node.any_transaction_coordinator import AnyTransactionCoordinator
-            from odradek.server.node.transaction_admission import TransactionAdmission
+            from odradek.server.node.coordinators.any_transaction_coordinator import AnyTransactionCoordinator
+            from odradek.server.node.coordinators.transaction_admission import TransactionAdmission
 
             asked = AnyTransactionCoordinator(
                 self._broker_id, self.topic, lambda: self.coordinator, lambda: self._questions_out
@@ -99,7 +99,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
     @property
     def _questions_out(self) -> "PeerBatches[Question]":
         if self._questions is None:
-            from odradek.server.node.any_transaction_coordinator import Questions
+            from odradek.server.node.coordinators.any_transaction_coordinator import Questions
 
             self._questions = self._batches(Questions())
         return self._questions
@@ -107,7 +107,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
     @property
     def _markers_out(self) -> "PeerBatches[MarkerItem]":
         if self._sent_markers is None:
-            from odradek.server.node.marker_requests import MarkerRequests
+            from odradek.server.node.coordinators.marker_requests import MarkerRequests
 
             self._sent_markers = self._batches(MarkerRequests())
         return self._sent_markers

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER
-from odradek.server.node.forwarding_states import (
+from odradek.server.node.forwarding.forwarding_states import (
     LANES,
     REQUESTS_MAX,
     RETRY_MS,

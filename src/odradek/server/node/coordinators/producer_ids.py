@@ -18,7 +18,7 @@ from odradek.base.execution import Later
 from odradek.base.ids import BrokerId, ProducerId
 from odradek.metadata.controller.producer_ids import PRODUCER_ID_BLOCK_SIZE
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
-from odradek.server.node.any_controller import ControllerPort
+from odradek.server.node.forwarding.any_controller import ControllerPort
 
 _log = logging.getLogger(__name__)
 

@@ -10,15 +10,15 @@ from odradek.base.settings import BrokerSettings
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.edge.complaints import Complaints
-from odradek.server.node.coordinator_host import CoordinatorHost
-from odradek.server.node.coordinator_log import CoordinatorLog
-from odradek.server.node.internal_topic import InternalTopicSpec, TopicMaking
+from odradek.server.node.coordinators.coordinator_host import CoordinatorHost
+from odradek.server.node.coordinators.coordinator_log import CoordinatorLog
+from odradek.server.node.coordinators.internal_topic import InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
 from odradek.timer import Purgatory
 
 if TYPE_CHECKING:
     from odradek.coordinator.groups import GroupCoordinator
-    from odradek.server.node.image_topics import ImageTopics
+    from odradek.server.node.coordinators.image_topics import ImageTopics
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
     def _make(self, log: CoordinatorLog) -> "GroupCoordinator":
         from odradek.coordinator.classic import Terms
         from odradek.coordinator.groups import GroupCoordinator
-        from odradek.server.node.image_topics import ImageTopics
+        from odradek.server.node.coordinators.image_topics import ImageTopics
 
         outside, image = self._surroundings, self._image
         self._image_topics = ImageTopics(image)

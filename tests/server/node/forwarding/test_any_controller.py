@@ -14,14 +14,19 @@ from odradek.metadata.controller.requests import (
     Refused,
     TopicOutcomes,
 )
-from odradek.server.node.any_controller import CREATION_TIMEOUT_MS
-from odradek.server.node.producer_ids import ProducerIds
+from odradek.server.node.coordinators.producer_ids import ProducerIds
+from odradek.server.node.forwarding.any_controller import CREATION_TIMEOUT_MS
 from odradek.testing.sim import SimNode, World
 from odradek.testing.sim.client import SimRequest
 from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.server.node.test_forwarding import controller_of, lose_controller, open_requests, others_of
+from tests.server.node.forwarding.test_forwarding import (
+    controller_of,
+    lose_controller,
+    open_requests,
+    others_of,
+)
 
 SESSION_MS = 20_000
 

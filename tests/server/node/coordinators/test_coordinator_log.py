@@ -4,7 +4,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.server.node.coordinator_log import CoordinatorLog
+from odradek.server.node.coordinators.coordinator_log import CoordinatorLog
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.batches import BatchOf

@@ -21,13 +21,13 @@ from odradek.records.control import EndTxnMarker, build_marker
 from odradek.replication.append import ACKS_ALL, Batches
 from odradek.replication.outcomes import AppendOutcomes
 from odradek.replication.replica_manager import ReplicaManager
-from odradek.server.node.group_host import GroupHost
+from odradek.server.node.coordinators.group_host import GroupHost
 from odradek.server.node.peer_batches import PARTITIONS_MAX, PeerBatches
 from odradek.storage import Origin
 
 if TYPE_CHECKING:
     from odradek.coordinator.transactions import Marker
-    from odradek.server.node.marker_requests import MarkerItem
+    from odradek.server.node.coordinators.marker_requests import MarkerItem
 
 MARKER_TIMEOUT_MS: Final = 30_000
 """How long a marker may take to reach the in-sync replicas before its partition counts as unmarked."""
@@ -140,7 +140,7 @@ class Markers:
         is_wanted: Callable[[], bool],
         written: Later[_Outcome],
     ) -> Steps[None]:
-        from odradek.server.node.marker_requests import MarkerItem
+        from odradek.server.node.coordinators.marker_requests import MarkerItem
 
         for begin in range(0, len(partitions), PARTITIONS_MAX):
             part = partitions[begin : begin + PARTITIONS_MAX]

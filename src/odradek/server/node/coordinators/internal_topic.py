@@ -32,7 +32,7 @@ from odradek.metadata.controller.requests import (
     TopicOutcomes,
 )
 from odradek.metadata.image import ClusterImage
-from odradek.server.node.any_controller import ControllerPort
+from odradek.server.node.forwarding.any_controller import ControllerPort
 from odradek.server.node.topic_waits import DelayedCreatePartitions, DelayedCreateTopics
 from odradek.timer import Purgatory
 

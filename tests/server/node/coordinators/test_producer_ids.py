@@ -7,7 +7,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import deliver
 from odradek.base.ids import ProducerId
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
-from odradek.server.node.producer_ids import ProducerIds
+from odradek.server.node.coordinators.producer_ids import ProducerIds
 
 
 class Controller:
