@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -9,7 +10,7 @@ from odradek.base.errors import InvalidRecord
 from odradek.records.builder import BatchBuilder
 from odradek.records.framing import RecordHeaders, body_of, iter_body
 from odradek.records.header import LOG_APPEND_TIME_BIT, BatchHeader, read_header
-from odradek.records.record_tuples import decode_tuples
+from odradek.records.record_tuples import TupleReader
 
 CONTENT = some.none() | some.binary(max_size=200)
 HEADERS = some.lists(some.tuples(some.binary(max_size=5), CONTENT), max_size=2).map(tuple)
@@ -41,11 +42,19 @@ def batch_of(
     return header, body_of(batch, header)
 
 
-def decoded(header: BatchHeader, body: bytes, first: int = 0) -> list[Found] | str:
+def decoded(header: BatchHeader, body: bytes, first: int = 0, count: int = 1 << 30) -> list[Found] | str:
+    """All records, `count` at a time, or the words of the first error, which comes again."""
+    reader = TupleReader(Found, ("t", 5), (3, False), body, header, first)
+    found: list[Found] = []
     try:
-        return decode_tuples(Found, ("t", 5), (3, False), body, header, first)
+        while not reader.is_done:
+            found += reader.read(count)
     except InvalidRecord as refused:
+        with pytest.raises(InvalidRecord) as again:
+            reader.read(count)
+        assert str(again.value) == str(refused)
         return str(refused)
+    return found
 
 
 def expected(header: BatchHeader, body: bytes) -> list[Found] | str:
@@ -64,6 +73,7 @@ def test_it_finds_what_the_other_decoder_finds(
     assert len(found) == len(records)
     assert found == expected(header, body)
     assert decoded(header, body, first=8) == found[1:]
+    assert decoded(header, body, count=2) == found
     header.attributes |= LOG_APPEND_TIME_BIT
     assert decoded(header, body) == expected(header, body)
 
@@ -79,3 +89,4 @@ def test_it_refuses_what_the_other_decoder_refuses_with_the_same_words(
     cut = bytes(changed[: data.draw(some.integers(0, len(changed)))])
     for broken in (bytes(changed), cut):
         assert decoded(header, broken) == expected(header, broken)
+        assert decoded(header, broken, count=3) == expected(header, broken)

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord
 from odradek.base.ids import Offset
-from odradek.records.blocks import DecompressionLimit
+from odradek.records.blocks import BLOCKS_MAX, DecompressionLimit
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec, decompress, discard
 from odradek.records.header import HEADER_BYTES, BatchHeader
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, append_varint, read_bits, read_varint
@@ -61,14 +61,19 @@ class RecordOutline(NamedTuple):
 
 
 def body_view(
-    batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
+    batch: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    *,
+    bytes_max: int = DECOMPRESSED_BYTES_MAX,
+    blocks_free: int = BLOCKS_MAX,
 ) -> Buffer:
     """The records of the batch at `position`, uncompressed, without its header.
 
     A view of the batch where that is uncompressed itself. Raises what `decompress` does.
     """
     body = memoryview(batch)[position + HEADER_BYTES : position + header.size_bytes]
-    return decompress(header.codec, body, bytes_max)
+    return decompress(header.codec, body, bytes_max, blocks_free=blocks_free)
 
 
 def body_in_steps(
@@ -113,10 +118,15 @@ def _decompression(codec: int, body: Buffer, bytes_max: int) -> Away:
 
 
 def body_of(
-    batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
+    batch: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    *,
+    bytes_max: int = DECOMPRESSED_BYTES_MAX,
+    blocks_free: int = BLOCKS_MAX,
 ) -> bytes:
     """`body_view` as bytes, for callers that keep parts of it."""
-    return bytes(body_view(batch, header, position, bytes_max=bytes_max))
+    return bytes(body_view(batch, header, position, bytes_max=bytes_max, blocks_free=blocks_free))
 
 
 def iter_records(

@@ -1,10 +1,14 @@
-"""Decodes all records of a batch at once into tuples of a caller's class: what `iter_records` does, faster.
+"""Decodes the records of a batch into tuples of a caller's class: what `iter_records` does, faster.
+
+    reader = TupleReader(Record, ("orders", 0), (epoch, False), body, header, first=17)
+    reader.read(500)     the next 500 records, of which those from offset 17 on are returned
+    reader.is_done       all were read
 
 Numbers of one and two bytes, nearly all there are, are read in line, and the tuples are made without a call
 of their class. Invariant: it accepts and refuses the same bytes as `framing.iter_body`, with the same values.
 """
 
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from odradek.base.errors import InvalidRecord
 from odradek.base.ids import Offset
@@ -19,36 +23,77 @@ _LENGTH_MIN: Final = RECORD_BYTES_MIN - 1
 _NO_HEADERS: Final[RecordHeaders] = ()
 
 
-def decode_tuples(
-    kind: type[T],
-    before: tuple[Any, Any],
-    after: tuple[Any, Any],
-    body: bytes,
-    header: BatchHeader,
-    first: Offset,
-) -> list[T]:
-    """The records from offset `first` on, each `before` + (offset, timestamp, key, value, headers) + `after`.
+class TupleReader(Generic[T]):
+    """Decodes the records of one batch, as many at a time as are asked for; see the module.
 
-    `kind` is a NamedTuple of these fields. Raises InvalidRecord as `iter_records` does.
+    Invariant: records that were read are not read again. A `read` that raises has read nothing, so the next
+    one raises the same.
     """
-    try:
-        found = _decode(kind, (*before, *after), body, header, first)
-    except IndexError:
-        raise InvalidRecord(f"the batch ends before its {header.record_count} records do") from None
-    if header.is_log_append_time:
-        at = header.max_timestamp
-        return [tuple.__new__(kind, (*one[:3], at, *one[4:])) for one in found]
-    return found
+
+    __slots__ = ("_at", "_body", "_delta", "_first", "_header", "_kind", "_number", "_shared")
+
+    def __init__(
+        self,
+        kind: type[T],
+        before: tuple[Any, Any],
+        after: tuple[Any, Any],
+        body: bytes,
+        header: BatchHeader,
+        first: Offset,
+    ) -> None:
+        """Makes of each record `before` + (offset, timestamp, key, value, headers) + `after`.
+
+        `kind` is a NamedTuple of these fields; records before the offset `first` are left out.
+        """
+        self._kind = kind
+        self._shared: _Shared = (*before, *after)
+        self._body = body
+        self._header = header
+        self._first = first
+        # How many records were read, where the next one begins, and the offset delta of the last one.
+        self._number = self._at = 0
+        self._delta = -1
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all records were read."""
+        return self._number >= self._header.record_count and self._at == len(self._body)
+
+    def read(self, count: int) -> list[T]:
+        """The next `count` records. Raises InvalidRecord as `iter_records` does."""
+        header = self._header
+        end_number = min(header.record_count, self._number + count)
+        try:
+            found, position, delta = _decode(
+                (self._kind, self._shared, self._body, header, self._first),
+                (self._number, end_number, self._at, self._delta),
+            )
+        except IndexError:
+            raise InvalidRecord(f"the batch ends before its {header.record_count} records do") from None
+        size = len(self._body)
+        if end_number == header.record_count and position != size:
+            raise InvalidRecord(
+                f"{size - position} bytes follow the last of {header.record_count} records"
+            )
+        self._number, self._at, self._delta = end_number, position, delta
+        if header.is_log_append_time:
+            at = header.max_timestamp
+            return [tuple.__new__(self._kind, (*one[:3], at, *one[4:])) for one in found]
+        return found
 
 
-def _decode(kind: type[T], shared: _Shared, body: bytes, header: BatchHeader, first: Offset) -> list[T]:
+def _decode(
+    what: tuple[type[T], _Shared, bytes, BatchHeader, Offset], where: tuple[int, int, int, int]
+) -> tuple[list[T], int, int]:
+    """Decode from one record number to another; returns the records, and the position and delta behind."""
+    kind, shared, body, header, first = what
+    first_number, end_number, position, delta_before = where
     new = tuple.__new__
     one, two, eight, nine = shared
     found: list[T] = []
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     last_delta, size = header.last_offset_delta, len(body)
-    position, delta_before = 0, -1
-    for number in range(header.record_count):
+    for number in range(first_number, end_number):
         bits = body[position]
         position += 1
         if bits >= 0x80:
@@ -108,9 +153,7 @@ def _decode(kind: type[T], shared: _Shared, body: bytes, header: BatchHeader, fi
         offset = base_offset + delta
         if offset >= first:
             found.append(new(kind, (one, two, offset, timestamp_ms, key, value, headers, eight, nine)))
-    if position != size:
-        raise InvalidRecord(f"{size - position} bytes follow the last of {header.record_count} records")
-    return found
+    return found, position, delta_before
 
 
 def _taken(body: bytes, bits: int, position: int) -> tuple[bytes | None, int]:

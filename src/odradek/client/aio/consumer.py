@@ -207,11 +207,28 @@ class Consumer:
             records = self._take(count)
             if records:
                 return records
+            if await self._decompressed():
+                continue
             left_ms = None if end_ms is None else end_ms - self._driver.now_ms
             if left_ms is not None and left_ms <= 0:
                 return []
-            if self._core.change() is None:
+            if self._core.change() is not None:
+                continue
+            if self._core.fetcher.has_data:  # there is more work to do before the next record
+                await asyncio.sleep(0)
+            else:
                 await self._driver.changed(left_ms)
+
+    async def _decompressed(self) -> bool:
+        """Have a large batch decompressed, if one is next; on another thread, which loses nothing."""
+        away = self._core.fetcher.away
+        if away is None:
+            return False
+        try:
+            away.of.has(away, await self._loop.run_in_executor(None, away.call))
+        except OdradekError as fault:
+            away.of.has(away, fault)
+        return True
 
     def _has_polled(self) -> None:
         """Note that the application polls. Raises WakeupError, before any record leaves the core."""

@@ -1,22 +1,33 @@
-"""The records of one partition in one fetch answer, decoded batch by batch as they are taken.
+"""The records of one partition in one fetch answer, decoded as they are taken.
 
-    take(500, position=17)     up to 500 records from offset 17 on; `next_offset` is behind the last of them
-    is_exhausted               all batches are read; `next_offset` is behind the last batch (C5)
+    take(500)        up to 500 records; `next_offset` is behind the last of them
+    away             the next batch is large: its decompression is to be called elsewhere, and given to `has`
+    is_exhausted     all batches are read; `next_offset` is behind the last batch (C5)
 
 Control batches, records of aborted transactions (read_committed) and gaps of compaction are stepped over.
-Invariant: a batch is decoded once, and its CRC checked before that.
+Invariants: a record is decoded once, and the CRC of its batch checked before that. One `take` decodes at most
+`WORK_RECORDS_MAX` records, however many of them the application does not want, and decompresses little.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
+from odradek.records.blocks import DecompressionLimit
+from odradek.records.compression import Codec
 from odradek.records.control import is_abort_marker
-from odradek.records.framing import RecordHeaders, body_of
+from odradek.records.framing import (
+    BLOCKS_HERE_MAX,
+    COMPRESSED_HERE_BYTES_MAX,
+    DECOMPRESSED_HERE_BYTES_MAX,
+    RecordHeaders,
+    body_of,
+)
 from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, check_crc, read_header
 from odradek.records.isolation import AbortedTransactions
-from odradek.records.record_tuples import decode_tuples
+from odradek.records.record_tuples import TupleReader
 from odradek.wire.messages.fetch import AbortedTransaction, PartitionData
 
 
@@ -40,6 +51,20 @@ class ConsumerRecord(NamedTuple):
 
 Convert = Callable[[ConsumerRecord], ConsumerRecord]
 
+WORK_RECORDS_MAX: Final = 4_000
+"""How many records one `take` decodes at most: a few milliseconds of work."""
+# What one more batch counts for, as so many records.
+_BATCH_WORK: Final = 8
+# At a time, so that an application that takes few records does not wait for many.
+_SLICE_RECORDS: Final = 500
+
+
+class Away(NamedTuple):
+    """A call that takes too long here: its result is for `CompletedFetch.has`."""
+
+    of: "CompletedFetch"
+    call: Callable[[], bytes]
+
 
 class CompletedFetch:
     """See the module."""
@@ -50,13 +75,18 @@ class CompletedFetch:
         "_batch",
         "_batch_end",
         "_checks_crc",
+        "_fault",
         "_fetched_at",
         "_is_committed_only",
+        "_reader",
         "_records",
         "_taken",
+        "_unread",
+        "away",
         "epoch",
         "next_offset",
         "partition",
+        "spent",
     )
 
     def __init__(
@@ -79,11 +109,21 @@ class CompletedFetch:
         if is_committed_only:
             transactions: list[AbortedTransaction] = data.aborted_transactions or []
             self._aborted.learn(transactions)
-        # The records of the batch being read, and how many of them were taken.
+        # The last records that were decoded, and how many of them were taken.
         self._batch: list[ConsumerRecord] = []
         self._taken = 0
-        # The offset behind it.
+        # Decodes the rest of their batch; None when all of it was decoded.
+        self._reader: TupleReader[ConsumerRecord] | None = None
+        # The header of the batch that is decompressed elsewhere; None while none is.
+        self._unread: BatchHeader | None = None
+        # Why that batch cannot be read; every `take` raises it.
+        self._fault: OdradekError | None = None
+        # The offset behind the batch.
         self._batch_end = fetched_at
+        self.away: Away | None = None
+        """What is to be called elsewhere before more can be taken; None while there is nothing."""
+        self.spent = 0
+        """How much work the last `take` did, in records."""
         self.next_offset = fetched_at
         """What the position must be for the next record to be returned (C5)."""
         self.epoch: LeaderEpoch = NO_EPOCH
@@ -92,18 +132,31 @@ class CompletedFetch:
     @property
     def is_exhausted(self) -> bool:
         """Whether there is nothing more to take."""
-        return self._taken >= len(self._batch) and self._next_header() is None
+        return self._taken >= len(self._batch) and self._is_between_batches and self._next_header() is None
+
+    def has(self, away: Away, body: bytes | OdradekError) -> None:
+        """Take over what became of the call in `away`."""
+        if away is not self.away or self._unread is None:
+            return
+        self.away = None
+        if isinstance(body, OdradekError):
+            self._fault = body
+        else:
+            self._reader = self._reader_of(body, self._unread)
+            self._unread = None
 
     def take(self, count: int, convert: Convert | None = None) -> list[ConsumerRecord]:
         """Up to `count` records; `next_offset` moves behind them, and behind what is stepped over.
 
-        Fewer come before an error: the first call that would return none raises it, and so do later ones.
+        Fewer come when that was much work, also none (`is_exhausted` is False then), and before an error: the
+        first call that would return none raises it, and so do later ones.
         """
+        self.spent = 0
         found: list[ConsumerRecord] = []
         while len(found) < count:
             if self._taken >= len(self._batch):
                 try:
-                    if not self._decode_next():
+                    if not self._decode_more():
                         break
                 except OdradekError:
                     if not found:
@@ -148,36 +201,76 @@ class CompletedFetch:
             return None
         return header
 
-    def _decode_next(self) -> bool:
-        """Decode the next batch; returns False behind the last one."""
+    @property
+    def _is_between_batches(self) -> bool:
+        return self._reader is None and self._unread is None
+
+    def _decode_more(self) -> bool:
+        """Decode more records, or begin the next batch; returns False if there is none, or none now."""
+        if self._fault is not None:
+            raise self._fault
+        if self._unread is not None or self.spent >= WORK_RECORDS_MAX:
+            return False
+        if self._reader is None:
+            return self._begin_batch()
+        self._batch = self._reader.read(_SLICE_RECORDS)
+        self._taken = 0
+        self.spent += _SLICE_RECORDS
+        if self._reader.is_done:
+            self._reader = None
+        return True
+
+    def _begin_batch(self) -> bool:
         header = self._next_header()
         if header is None:
             return False
         batch = self._records[self._at : self._at + header.size_bytes]
         if self._checks_crc:
             check_crc(batch, header)
+        self.spent += _BATCH_WORK
         is_abort = header.is_control and is_abort_marker(batch)
         if self._is_committed_only:
             is_hidden = self._aborted.hides(header, is_abort)
         else:
             is_hidden = header.is_control
-        self._batch = [] if is_hidden else self._decoded(batch, header)
-        self._taken = 0
         self._at += header.size_bytes
         self.epoch = header.leader_epoch
         self._batch_end = header.next_offset
-        if not self._batch:
+        if is_hidden:
             self._step_over()
+            return True
+        try:
+            body = _body_here(batch, header)
+        except OdradekError as fault:
+            self._unread, self._fault = header, fault
+            raise
+        if body is None:
+            self._unread = header
+            self.away = Away(self, partial(body_of, batch, header))
+        else:
+            self._reader = self._reader_of(body, header)
         return True
 
-    def _decoded(self, batch: memoryview, header: BatchHeader) -> list[ConsumerRecord]:
+    def _reader_of(self, body: bytes, header: BatchHeader) -> TupleReader[ConsumerRecord]:
         topic, number = self.partition
         after = (header.leader_epoch, header.is_log_append_time)
-        body = body_of(batch, header)
-        return decode_tuples(ConsumerRecord, (topic, number), after, body, header, self._fetched_at)
+        return TupleReader(ConsumerRecord, (topic, number), after, body, header, self._fetched_at)
 
     def _step_over(self) -> None:
         """At the end of a batch the next offset is the one behind the batch, whatever records it holds."""
-        if self._taken < len(self._batch):
-            return
-        self.next_offset = max(self.next_offset, self._batch_end)
+        if self._taken >= len(self._batch) and self._is_between_batches:
+            self.next_offset = max(self.next_offset, self._batch_end)
+
+
+def _body_here(batch: memoryview, header: BatchHeader) -> bytes | None:
+    """The records of a batch, uncompressed; None if decompressing them takes long."""
+    if header.codec == Codec.NONE:
+        return body_of(batch, header)
+    if header.size_bytes > COMPRESSED_HERE_BYTES_MAX:
+        return None
+    try:
+        return body_of(
+            batch, header, bytes_max=DECOMPRESSED_HERE_BYTES_MAX, blocks_free=BLOCKS_HERE_MAX
+        )
+    except DecompressionLimit:
+        return None

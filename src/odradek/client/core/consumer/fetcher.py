@@ -18,7 +18,13 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_TOPIC_ID, BrokerId, TopicPartition
 from odradek.client.core.cluster_view import ClusterView
-from odradek.client.core.consumer.completed_fetch import CompletedFetch, ConsumerRecord, Convert
+from odradek.client.core.consumer.completed_fetch import (
+    WORK_RECORDS_MAX,
+    Away,
+    CompletedFetch,
+    ConsumerRecord,
+    Convert,
+)
 from odradek.client.core.consumer.fetch_session import FetchSession, SessionRequest, Wanted
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
@@ -278,11 +284,15 @@ class Fetcher:
     # --- what is returned
 
     def take(self, count: int, convert: Convert | None = None) -> list[ConsumerRecord]:
-        """Up to `count` records; the positions move behind them. Raises what a record cannot be read for."""
+        """Up to `count` records; the positions move behind them. Raises what a record cannot be read for.
+
+        It may return none although there is data, after much work or before a call `away`: take again then.
+        """
         found: list[ConsumerRecord] = []
         kept: list[CompletedFetch] = []
+        spent = 0
         try:
-            while len(found) < count:
+            while len(found) < count and spent < WORK_RECORDS_MAX:
                 current = self._next if self._next is not None else self._pop()
                 self._next = None
                 if current is None:
@@ -295,9 +305,18 @@ class Fetcher:
                 self._next = current
                 if not self._take_from(current, count - len(found), found, convert):
                     break
+                spent += current.spent
         finally:
             self._queue.extendleft(reversed(kept))
         return found
+
+    @property
+    def away(self) -> Away | None:
+        """What is to be called elsewhere before `take` returns more; None while it need not be."""
+        current = self._next
+        if current is None or not self._is_current(current) or not self._is_returnable(current.partition):
+            return None
+        return current.away
 
     def _take_from(
         self, current: CompletedFetch, count: int, found: list[ConsumerRecord], convert: Convert | None
