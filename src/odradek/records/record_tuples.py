@@ -72,9 +72,7 @@ class TupleReader(Generic[T]):
             raise InvalidRecord(f"the batch ends before its {header.record_count} records do") from None
         size = len(self._body)
         if end_number == header.record_count and position != size:
-            raise InvalidRecord(
-                f"{size - position} bytes follow the last of {header.record_count} records"
-            )
+            raise InvalidRecord(f"{size - position} bytes follow the last of {header.record_count} records")
         self._number, self._at, self._delta = end_number, position, delta
         if header.is_log_append_time:
             at = header.max_timestamp

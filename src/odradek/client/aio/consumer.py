@@ -78,6 +78,7 @@ class Consumer:
         self._queries = OffsetQueries(
             self._driver,
             self._core.identity,
+            self._core.subscription,
             is_committed_only=options.fetch.is_committed_only,
             request_timeout_ms=options.request_timeout_ms,
         )

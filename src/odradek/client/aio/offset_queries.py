@@ -10,11 +10,9 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.client.aio.driver import Driver
 from odradek.client.core.consumer.commits import (
+    Commit,
     OffsetAndMetadata,
-    commit_request,
-    may_try_again,
-    refusal,
-    refusals,
+    may_ask_again,
 )
 from odradek.client.core.consumer.positions import (
     LIST_OFFSETS_VERSION_MAX,
@@ -24,6 +22,7 @@ from odradek.client.core.consumer.positions import (
     list_offsets,
     offset_fetch,
 )
+from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
 from odradek.client.refusal import known_code
 from odradek.wire.messages.list_offsets import ListOffsetsResponse
@@ -45,9 +44,16 @@ class OffsetQueries:
     """See the module; each method raises ApiError when it is refused or the time is over."""
 
     def __init__(
-        self, driver: Driver, identity: Identity, *, is_committed_only: bool, request_timeout_ms: int
+        self,
+        driver: Driver,
+        identity: Identity,
+        subscription: Subscription,
+        *,
+        is_committed_only: bool,
+        request_timeout_ms: int,
     ) -> None:
         self._driver = driver
+        self._subscription = subscription
         self._identity = identity
         self._is_committed_only = is_committed_only
         self._timeout_ms = request_timeout_ms
@@ -55,21 +61,17 @@ class OffsetQueries:
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float) -> None:
         """Commit these offsets."""
         end_ms = self._driver.now_ms + int(timeout_s * 1000)
-        left = dict(offsets)
-        while left:
-            send = commit_request(self._identity, left, self._left_ms(end_ms))
+        commit = Commit(self._identity, self._subscription.states, offsets)
+        while commit.left:
+            send = commit.request(self._left_ms(end_ms))
             outcome = await self._driver.ask(send)
             if outcome.error is not None:
                 await self._pause(outcome.error, end_ms)
                 continue
-            refused = refusals(outcome.answer(OffsetCommitResponse))
-            left = {one: at for one, at in left.items() if one in refused}
-            final = {one: code for one, code in refused.items() if not may_try_again(code)}
-            if final:
-                raise refusal(self._identity.group, final)
-            if refused:
-                self._driver.routing.refused(send, next(iter(refused.values())))
-                await self._pause(refusal(self._identity.group, refused), end_ms, is_retriable=True)
+            problem = commit.answered(outcome.answer(OffsetCommitResponse), self._subscription.states)
+            if problem is not None:
+                self._driver.routing.refused(send, problem.code)
+                await self._pause(problem, end_ms, is_retriable=True)
 
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_s: float
@@ -94,7 +96,7 @@ class OffsetQueries:
                 code = codes.pop()
                 self._driver.routing.refused(send, code)
                 said = f"group {self._identity.group}: {code.name.lower().replace('_', ' ')}"
-                await self._pause(ApiError(code, said), end_ms, is_retriable=may_try_again(code))
+                await self._pause(ApiError(code, said), end_ms, is_retriable=may_ask_again(code))
                 continue
             return {
                 one: OffsetAndMetadata(

@@ -269,8 +269,6 @@ def _body_here(batch: memoryview, header: BatchHeader) -> bytes | None:
     if header.size_bytes > COMPRESSED_HERE_BYTES_MAX:
         return None
     try:
-        return body_of(
-            batch, header, bytes_max=DECOMPRESSED_HERE_BYTES_MAX, blocks_free=BLOCKS_HERE_MAX
-        )
+        return body_of(batch, header, bytes_max=DECOMPRESSED_HERE_BYTES_MAX, blocks_free=BLOCKS_HERE_MAX)
     except DecompressionLimit:
         return None
