@@ -35,6 +35,12 @@ class Named:
     name: str
 
 
+@value
+class Login:
+    name: str
+    password: str = field(repr=False)
+
+
 def test_values_of_one_class_are_equal_and_hashed_by_their_fields() -> None:
     assert Moved("a", 3) == Moved("a", 3)
     assert hash(Moved("a", 3)) == hash(Moved("a", 3))
@@ -63,3 +69,7 @@ def test_a_value_is_a_dataclass_with_slots() -> None:
 def test_a_value_is_printed_with_its_fields() -> None:
     assert repr(Moved("a", 3)) == "Moved(topic='a', to=3, through=(1,))"
     assert repr(Ended()) == "Ended()"
+
+
+def test_a_field_that_is_not_to_be_printed_is_not() -> None:
+    assert repr(Login("ada", "secret")) == "Login(name='ada')"

@@ -13,6 +13,7 @@ from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.client_connection import ClientConnection, tcp
+from odradek.net.loop_authenticator import AUTHENTICATION_MS
 from odradek.net.request_pipeline import (
     Answer,
     ConnectionFailed,
@@ -248,6 +249,19 @@ class TestOnALoop:
             assert all(isinstance(one, Answer) for one in await asyncio.gather(on_its_way, during))
             assert broker.asked == [*LOGIN, ASKED, ASKED, *AGAIN, ASKED]
             await asker.cluster_id()
+            asker.connection.close()
+
+    async def test_a_renewal_may_await_an_answer_for_longer_than_a_login_takes(self) -> None:
+        """The answer to a join may take minutes; the limit of a login counts from its beginning."""
+        with ProtectedBroker(short_lived) as broker:
+            asker = Asker(broker, ADA)
+            await asker.cluster_id()
+            on_its_way = asker.send()
+            asker.advance(8_500)
+            asker.advance(AUTHENTICATION_MS + 1)
+            assert isinstance(await on_its_way, Answer)
+            await asker.cluster_id()
+            assert broker.asked == [*LOGIN, ASKED, ASKED, *AGAIN, ASKED]
             asker.connection.close()
 
     async def test_a_renewal_that_is_refused_ends_the_connection(self) -> None:

@@ -42,5 +42,5 @@ def _by_fields(cls: Any) -> tuple[Callable[[Any, object], bool], Callable[[Any],
 
 
 def _printed(self: Any) -> str:  # noqa: ANN401 - any class
-    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self))
+    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
     return f"{type(self).__qualname__}({shown})"

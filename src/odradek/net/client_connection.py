@@ -244,18 +244,19 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._timer.add(self._renewal)
 
     def _renew(self) -> None:
-        """Authenticate again, when what was written is answered."""
-        from odradek.net.loop_authenticator import AUTHENTICATION_MS
-
+        """Authenticate again, when what was written is answered; each answer has its own deadline."""
         self._renewal = None
         self._is_draining = True
-        self._limit_setup(AUTHENTICATION_MS, f"it was not authenticated again within {AUTHENTICATION_MS} ms")
         self._authenticate_if_drained()
 
     def _authenticate_if_drained(self) -> None:
         if self._is_draining and self.is_open and self._pipeline.in_flight == self._unwritten:
+            from odradek.net.loop_authenticator import AUTHENTICATION_MS
+
             assert self._authenticator is not None, "only credentials are renewed"
             self._is_draining = False
+            said = f"it was not authenticated again within {AUTHENTICATION_MS} ms"
+            self._limit_setup(AUTHENTICATION_MS, said)
             self._authenticating = self._loop.create_task(self._authenticate(self._authenticator))
 
     # --- outcomes

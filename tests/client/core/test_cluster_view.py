@@ -111,3 +111,12 @@ def test_topics_no_longer_wanted_are_forgotten() -> None:
     send = asked(found, 0)
     assert isinstance(send.request, MetadataRequest)
     assert [topic.name for topic in send.request.topics or ()] == ["others"]
+
+
+def test_a_broker_with_an_id_that_stands_for_none_is_no_broker() -> None:
+    found = view()
+    found.want(["orders"])
+    response = answer(leader=-1)
+    response.brokers.append(MetadataResponseBroker(-1, "b", 9091))
+    give(found, response)
+    assert set(found.nodes) == {1, 2}

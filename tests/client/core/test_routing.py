@@ -6,6 +6,7 @@ from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.requests import Outcome, Send, ToAny, ToController, ToCoordinator, ToNode
 from odradek.client.core.routing import ANY, Routing
 from odradek.client.core.waiting import Cause
+from odradek.net.request_pipeline import NotConnected
 from odradek.wire.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseBroker
@@ -92,3 +93,24 @@ def test_without_a_controller_a_request_waits() -> None:
     routing.place(request(ToController()), 0)
     assert not routing.ready(0)
     assert [why.cause for why in routing.why(0)] == [Cause.NO_CONTROLLER]
+
+
+def test_a_coordinator_that_is_no_broker_is_looked_for_again_after_a_backoff() -> None:
+    routing = placed()
+    routing.place(request(BILLING), 0)
+    (search,) = routing.due(0)
+    routing.outcome(Outcome(search, answer(-1)), 0)
+    assert not routing.due(0)
+    assert routing.due(500)
+
+
+def test_with_a_refused_login_nothing_waits_for_the_controller() -> None:
+    view = ClusterView(SeededChance(1))
+    (send,) = view.due(0)
+    refused = NotConnected("who are you?", ErrorCode.SASL_AUTHENTICATION_FAILED)
+    view.outcome(Outcome(send, error=refused), 0)
+    routing = Routing(view, SeededChance(1))
+    routing.place(request(ToController()), 0)
+    assert not routing.ready(0)
+    (outcome,) = routing.failed(0)
+    assert outcome.error is refused

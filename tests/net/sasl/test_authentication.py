@@ -4,6 +4,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import SettingError
+from odradek.net.sasl import exchange
 from odradek.net.sasl.authentication import Ask, Authentication, authentication, renewed_after_ms
 from odradek.net.sasl.credentials import OAuthBearer, Plain, Scram
 from odradek.net.sasl.exchange import AuthenticationFailed, Compute
@@ -97,3 +98,8 @@ def test_names_that_no_exchange_can_carry(username: str, password: str) -> None:
         Plain(username, password)
     with pytest.raises(SettingError, match="for SASL"):
         Scram("SCRAM-SHA-256", username, password)
+
+
+def test_what_is_sent_is_not_printed() -> None:
+    """PLAIN's only message is the password."""
+    assert "secret" not in repr(exchange.Send(b"\0ada\0secret"))

@@ -18,7 +18,7 @@ from typing import Final
 
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId
+from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.client.aio.link import SETUP_MS, Link, LinkOptions, OnOutcome, unknown_node
 from odradek.client.aio.loop_time import LoopClock, LoopTimer
 from odradek.client.bootstrap import Address
@@ -88,8 +88,9 @@ class Driver:
             options.socket_connection_setup_timeout_ms,
             options.security,
         )
-        # The links by host, port and purpose; they last until the client is closed or the broker has moved.
-        self._links: dict[tuple[str, int, str], Link] = {}
+        # The links by broker, address and purpose; they last until the client is closed or the broker has
+        # moved. Several brokers may have one address, behind a proxy or by mistake.
+        self._links: dict[tuple[Node, str], Link] = {}
         # The cores, the view and the routing among them, in the order in which they are asked.
         self._cores: list[Core] = [self.view, self.routing]
         # Who gets the outcome of each request without one.
@@ -248,13 +249,20 @@ class Driver:
         return self._link(self.view.nodes[node], purpose)
 
     def _link(self, node: Node, purpose: str) -> Link:
-        key = (node.host, node.port, purpose)
-        link = self._links.get(key)
-        if link is None or link.node.id != node.id:
-            if link is not None:
-                link.close()
-            link = self._links[key] = Link(node, self._link_options, self._finish)
+        link = self._links.get((node, purpose))
+        if link is None:
+            self._replace(node, purpose)
+            link = self._links[node, purpose] = Link(node, self._link_options, self._finish)
         return link
+
+    def _replace(self, node: Node, purpose: str) -> None:
+        """Close the links that one to this broker takes the place of."""
+        for (other, its_purpose), link in list(self._links.items()):
+            has_moved = other.id == node.id != NO_BROKER and its_purpose == purpose
+            is_same = other.id == NO_BROKER and (other.host, other.port) == (node.host, node.port)
+            if has_moved or (is_same and its_purpose == purpose and not link.load):
+                del self._links[other, its_purpose]
+                link.close()
 
     def _any_link(self) -> Link:
         """The least loaded link that is ready; else one to any broker that may be connected to now."""
@@ -264,7 +272,7 @@ class Driver:
         nodes = [*self.view.nodes.values(), *self._bootstrap]
         first = self.chance.below(len(nodes))
         for node in nodes[first:] + nodes[:first]:
-            known = self._links.get((node.host, node.port, _DATA))
+            known = self._links.get((node, _DATA))
             if known is None:
                 return self._link(node, _DATA)
             if not known.is_backing_off:

@@ -260,7 +260,12 @@ class ClusterView:
 
     def _take(self, answer: MetadataResponse) -> None:
         self.version += 1
-        self.nodes = {one.node_id: Node(one.node_id, one.host, one.port, one.rack) for one in answer.brokers}
+        # A negative id stands for no broker everywhere else.
+        self.nodes = {
+            one.node_id: Node(one.node_id, one.host, one.port, one.rack)
+            for one in answer.brokers
+            if one.node_id >= 0
+        }
         self.controller = answer.controller_id
         self.cluster_id = answer.cluster_id
         named = set()

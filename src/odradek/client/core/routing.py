@@ -164,6 +164,8 @@ class Routing:
             # Up to version 3 the answer has one coordinator, in fields of its own.
             one = answer.coordinators[0] if answer.coordinators else answer
             code = known_code(one.error_code)
+            if code is ErrorCode.NONE and one.node_id < 0:
+                code = ErrorCode.COORDINATOR_NOT_AVAILABLE  # else it would be looked for again at once
             if code is ErrorCode.NONE:
                 known.node, known.failures = one.node_id, 0
                 if one.node_id not in self._view.nodes:
@@ -206,12 +208,14 @@ class Routing:
         return node
 
     def _is_hopeless(self, send: Send) -> bool:
-        """Whether waiting is no use: a node that the cluster does not have, a search that is forbidden."""
+        """Whether waiting is no use: a node that the cluster does not have, a search or login refused."""
         if isinstance(send.to, ToNode):
             return self._view.is_known and send.to.node not in self._view.nodes
         if isinstance(send.to, ToCoordinator):
             known = self._coordinators[send.to]
             return known.node == NO_BROKER and known.failures > 0 and not known.error.code.is_retriable
+        if isinstance(send.to, ToController):
+            return self._view.login_error is not None
         return False
 
     def _reason(self, send: Send) -> ApiError:
@@ -221,6 +225,8 @@ class Routing:
             case ToNode(node):
                 return ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"the cluster has no broker {node}")
             case _:
+                if self._view.login_error is not None:
+                    return self._view.login_error
                 error = self._view.last_error
                 said = "no broker was found in time" if error is None else str(error)
                 return ApiError(ErrorCode.REQUEST_TIMED_OUT, said)

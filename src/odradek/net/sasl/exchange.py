@@ -9,6 +9,7 @@ The messages of errors contain no secret.
 """
 
 from collections.abc import Callable, Generator
+from dataclasses import field
 from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
@@ -27,7 +28,7 @@ class AuthenticationFailed(ConnectionFailed):
 class Send:
     """The client's next message; the exchange continues with the server's answer to it."""
 
-    payload: bytes
+    payload: bytes = field(repr=False)
 
 
 @value

@@ -562,6 +562,54 @@ def test_a_member_that_has_lost_its_partitions_waits_for_the_application_in_peac
     assert is_quiet(rig)
 
 
+@pytest.mark.parametrize("asks_for_heartbeats_every_ms", [0, -1, 1])
+def test_a_broker_that_wants_heartbeats_without_a_pause_gets_ten_a_second(
+    asks_for_heartbeats_every_ms: int,
+) -> None:
+    rig = Rig(group="billing")
+    rig.core.subscription.subscribe(["orders"])
+    rig.core.follow_subscription()
+    (send,) = rig.due()
+    answer = ConsumerGroupHeartbeatResponse(
+        member_epoch=1, heartbeat_interval_ms=asks_for_heartbeats_every_ms
+    )
+    rig.core.outcome(Outcome(send, answer), 0)
+    rig.now_ms = 99
+    assert not rig.due()
+    rig.now_ms = 100
+    assert rig.due()
+
+
+def test_what_answers_leave_out_is_not_asked_for_again_at_once() -> None:
+    rig = Rig()
+    rig.core.subscription.assign([P0])
+    (reset,) = rig.due()
+    rig.core.outcome(Outcome(reset, ListOffsetsResponse()), 0)
+    assert not rig.due()
+    rig.now_ms = 100
+    (reset,) = rig.due()
+    rig.core.outcome(Outcome(reset, listed(5)), 100)
+    rig.core.subscription.states[P0].epoch = 0
+    rig.view.refresh_soon(0)
+    rig.now_ms = 1_000
+    rig.refresh(epoch=1)
+    validation = next(one for one in rig.due() if isinstance(one.request, OffsetForLeaderEpochRequest))
+    rig.core.outcome(Outcome(validation, OffsetForLeaderEpochResponse()), 1_000)
+    assert not [one for one in rig.due() if isinstance(one.request, OffsetForLeaderEpochRequest)]
+
+
+def test_a_committed_offset_that_the_answer_leaves_out_is_told_and_not_taken_for_none() -> None:
+    """To reset the position would skip or repeat records."""
+    rig = Rig(group="billing")
+    rig.core.subscription.assign([P0])
+    (asks,) = rig.due()
+    assert isinstance(asks.request, OffsetFetchRequest)
+    rig.core.outcome(Outcome(asks, OffsetFetchResponse(groups=[OffsetFetchResponseGroup("billing")])), 0)
+    assert not rig.due()
+    error = rig.core.take_error()
+    assert "leaves out the committed offset of orders-0" in str(error)
+
+
 def is_quiet(rig: Rig) -> bool:
     """Whether no time is named at which the core wants to be asked."""
     return rig.core.next_deadline_ms() is None
@@ -569,7 +617,7 @@ def is_quiet(rig: Rig) -> bool:
 
 def beat(rig: Rig, *, assigned: Sequence[int] | None = None, code: ErrorCode = ErrorCode.NONE) -> Step | None:
     """Answer the heartbeat that is due; returns the step that follows."""
-    rig.now_ms += 10
+    rig.now_ms += 100
     (send,) = [one for one in rig.due() if isinstance(one.request, ConsumerGroupHeartbeatRequest)]
     response = ConsumerGroupHeartbeatResponse(
         error_code=code,

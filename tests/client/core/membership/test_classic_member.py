@@ -13,7 +13,7 @@ from odradek.client.core.membership.member import MemberOptions
 from odradek.client.core.requests import Outcome, Send
 from odradek.client.core.routing import Routing
 from odradek.wire.message import Message
-from odradek.wire.messages.heartbeat import HeartbeatRequest
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from odradek.wire.messages.metadata import (
     MetadataResponse,
@@ -29,14 +29,15 @@ TOLD = subscription(["orders"], [], -1, "")
 class Rig:
     """A static member of a group; the member "m1" to the broker."""
 
-    def __init__(self) -> None:
+    def __init__(self, strategy: str = "range") -> None:
         chance = SeededChance(1)
         view = ClusterView(chance)
         view.want(["orders"])
         (send,) = view.due(0)
+        self.strategy = strategy
         topic = MetadataResponseTopic(name="orders", partitions=[MetadataResponsePartition(leader_id=1)])
         view.outcome(Outcome(send, MetadataResponse(topics=[topic])), 0)
-        options = MemberOptions("billing", instance="i1", strategies=("range",))
+        options = MemberOptions("billing", instance="i1", strategies=(strategy,))
         self.member = ClassicMember(options, view, Routing(view, chance), chance)
         self.now_ms = 0
 
@@ -46,6 +47,21 @@ class Rig:
 
     def answer(self, send: Send, response: Message) -> None:
         self.member.outcome(Outcome(send, response), self.now_ms)
+
+    def join(self) -> None:
+        """Join and be given P0, which the consumer has not taken yet."""
+        self.member.subscribe(frozenset(["orders"]))
+        self.answer(self.due(), joined(strategy=self.strategy))
+        sync = self.due()
+        assert isinstance(sync.request, SyncGroupRequest)
+        self.answer(sync, SyncGroupResponse(assignment=sync.request.assignments[0].assignment))
+
+    def beat(self, code: ErrorCode = ErrorCode.NONE) -> None:
+        """Answer the heartbeat that is due at the next time that the member names."""
+        self.now_ms = max(self.now_ms, self.member.next_deadline_ms() or 0)
+        beat = self.due()
+        assert isinstance(beat.request, HeartbeatRequest)
+        self.answer(beat, HeartbeatResponse(error_code=code))
 
 
 def joined(*, metadata: bytes = TOLD, strategy: str = "range") -> JoinGroupResponse:
@@ -107,3 +123,50 @@ def test_a_leader_that_cannot_assign_leaves_with_an_error(metadata: bytes, strat
     assert rig.member.has_left
     assert isinstance(rig.member.error, ApiError)
     assert rig.member.error.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_a_cooperative_member_joins_again_when_the_application_has_heard_of_its_partitions() -> None:
+    """A join names what it has: what the application is being told at this moment must be among it."""
+    rig = Rig("cooperative-sticky")
+    rig.join()
+    for _ in range(3):
+        rig.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+        target = rig.member.target()
+        assert target is not None
+        assert target.partitions == {P0}
+    rig.member.has_now(frozenset([P0]))
+    again = rig.due()
+    assert isinstance(again.request, JoinGroupRequest)
+    told = JoinGroupResponseMember("m1", "i1", again.request.protocols[0].metadata)
+    assert subscriber_of(told).owned == {P0}
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_heartbeats_keep_their_interval_while_the_application_is_slow_in_a_rebalance(strategy: str) -> None:
+    rig = Rig(strategy)
+    rig.join()
+    if strategy == "range":
+        rig.member.has_now(frozenset([P0]))
+    for _ in range(4):
+        rig.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+        assert not rig.member.due(rig.now_ms)
+    assert rig.now_ms >= 9_000
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id="m1"),
+        JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED),
+        JoinGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS),
+    ],
+)
+def test_a_broker_that_refuses_each_join_is_not_asked_again_at_once(refused: JoinGroupResponse) -> None:
+    rig = Rig()
+    rig.member.subscribe(frozenset(["orders"]))
+    rig.answer(rig.due(), JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id="m1"))
+    for _ in range(10):
+        rig.answer(rig.due(), refused)
+        assert not rig.member.due(rig.now_ms)
+        rig.now_ms = rig.member.next_deadline_ms() or 0
+    assert rig.now_ms >= 5_000, "the waits grow"

@@ -346,7 +346,9 @@ class Positions:
                 code = known_code(entry.error_code)
             if code is not ErrorCode.NONE:
                 self._refused(one, state, code, now_ms)
-            elif entry is None or entry.committed_offset < 0:
+            elif entry is None:
+                state.error = _left_out(one)
+            elif entry.committed_offset < 0:
                 state.go(Phase.NEEDS_RESET)
             else:
                 state.go(Phase.FETCHING)
@@ -354,7 +356,15 @@ class Positions:
                 state.leader_epoch = NO_EPOCH
                 state.retry_ms = 0
 
+    def _expect(self, asked: _Asked, now_ms: int) -> None:
+        """Ask again later about what the answer leaves out; what it names overrides that."""
+        for one in asked.partitions:
+            state = self._waits(asked, one)
+            if state is not None:
+                state.retry_ms = now_ms + _RETRY_MS
+
     def _take_resets(self, asked: _Asked, answer: ListOffsetsResponse, now_ms: int) -> None:
+        self._expect(asked, now_ms)
         for topic in answer.topics:
             for one in topic.partitions:
                 partition = TopicPartition(topic.name, one.partition_index)
@@ -371,6 +381,7 @@ class Positions:
                 state.retry_ms = 0
 
     def _take_validation(self, asked: _Asked, answer: OffsetForLeaderEpochResponse, now_ms: int) -> None:
+        self._expect(asked, now_ms)
         for topic in answer.topics:
             for one in topic.partitions:
                 partition = TopicPartition(topic.topic, one.partition)
@@ -413,6 +424,11 @@ def _asked(phase: Phase, waiting: Iterable[tuple[TopicPartition, PartitionState]
 def _to_group(identity: Identity) -> Send:
     """A request to the group's coordinator, to tell the routing about it."""
     return Send(ToCoordinator(identity.group), OffsetFetchRequest())
+
+
+def _left_out(partition: TopicPartition) -> ApiError:
+    said = f"the coordinator's answer leaves out the committed offset of {partition}"
+    return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
 
 
 def _no_position(partition: TopicPartition, state: PartitionState) -> ApiError:

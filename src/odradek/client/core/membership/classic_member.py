@@ -84,6 +84,9 @@ class ClassicMember:
         self._owned: frozenset[TopicPartition] = frozenset()
         # What the leader gave it, until the consumer has it; None if nothing changed.
         self._assigned: frozenset[TopicPartition] | None = None
+        # Whether it joins again as soon as the consumer has that. Only with a cooperative strategy: a join
+        # names what it has, and the application may be hearing of more at this moment.
+        self._joins_then = False
         self._is_lost = False
         # Of the generation: the strategy, and for the leader the members; what it has assigned.
         self._strategy = ""
@@ -138,7 +141,8 @@ class ClassicMember:
                 self._go(Place.JOINING)
         elif self._assigned == partitions:
             self._assigned = None
-            if self._is_cooperative and has_revoked and self._place is Place.STABLE:
+            joins = self._joins_then or (self._is_cooperative and has_revoked)
+            if joins and self._place is Place.STABLE:
                 self._go(Place.JOINING)
 
     def leave(self) -> None:
@@ -230,14 +234,22 @@ class ClassicMember:
         code = known_code(response.error_code)
         self._routing.refused(outcome.send, code)
         if isinstance(response, JoinGroupResponse) and code is ErrorCode.MEMBER_ID_REQUIRED:
+            if self.member or not response.member_id:
+                self._retry(now_ms)  # it was given one already, or none: no use to ask at once
+            else:
+                self._next_ms = now_ms
             self.member = response.member_id
-            self._next_ms = now_ms
         elif code is ErrorCode.NONE:
-            self._failures = 0
             self._accepted(response, now_ms)
         elif code is ErrorCode.REBALANCE_IN_PROGRESS:
-            self._next_ms = now_ms
-            self._rejoin()
+            if self._place in (Place.STABLE, Place.REVOKING):
+                self._rejoin()
+                # The next heartbeat is not due earlier because the application is slow.
+                is_waiting = self._place is not Place.JOINING
+                self._next_ms = now_ms + (self._options.heartbeat_interval_ms if is_waiting else 0)
+            else:
+                self._rejoin()
+                self._retry(now_ms)
         elif code in _GONE:
             self._begin_again(code, now_ms)
         elif code.is_retriable:
@@ -248,6 +260,8 @@ class ClassicMember:
 
     def _accepted(self, response: Message, now_ms: int) -> None:
         self._next_ms = now_ms + self._options.heartbeat_interval_ms
+        if not isinstance(response, JoinGroupResponse):  # after that the group may still refuse it each time
+            self._failures = 0
         match response:
             case JoinGroupResponse() if self._place is Place.JOINING:
                 self.member, self.epoch = response.member_id, response.generation_id
@@ -285,6 +299,7 @@ class ClassicMember:
 
     def _join_request(self) -> JoinGroupRequest:
         self._told = self._topics
+        self._joins_then = False
         metadata = subscription(
             self._topics, self._owned if self._is_cooperative else (), self.epoch, self._options.rack
         )
@@ -345,11 +360,14 @@ class ClassicMember:
 
     def _rejoin(self) -> None:
         """Join again; first revoke, if the strategy wants that and there is something."""
+        if self._place is Place.REVOKING:
+            return
+        if self._is_cooperative and self._place is Place.STABLE and self._assigned is not None:
+            self._joins_then = True
+            return
         # It has, or will have, what the application may hear of at this moment.
         has_any = bool(self._owned or self._assigned)
         self._assigned = None
-        if self._place is Place.REVOKING:
-            return
         if has_any and not self._is_cooperative and self._place is Place.STABLE:
             self._go(Place.REVOKING)
         else:

@@ -33,6 +33,8 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 _JOIN_EPOCH: Final = 0
 _LEAVE_EPOCH: Final = -1
 _LEAVE_STATIC_EPOCH: Final = -2
+# However often a broker asks for heartbeats.
+_INTERVAL_MS_MIN: Final = 100
 _FENCED: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH}
 
 
@@ -199,7 +201,7 @@ class ConsumerMember:
         if self._place is Place.JOINING:
             self._go(Place.IN)
         self.epoch = answer.member_epoch
-        self._next_ms = now_ms + answer.heartbeat_interval_ms
+        self._next_ms = now_ms + max(_INTERVAL_MS_MIN, answer.heartbeat_interval_ms)
         if answer.assignment is not None:
             self._assigned = answer.assignment.topic_partitions
             self._since_ms = now_ms
