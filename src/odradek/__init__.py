@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from odradek.base.error_codes import ErrorCode
     from odradek.base.errors import ApiError, SettingError, WakeupError
     from odradek.base.ids import TopicPartition
-    from odradek.client.aio.consumer import ConsumerInterceptor
+    from odradek.client.aio.committing import ConsumerInterceptor
     from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.rebalance_listener import RebalanceListener
@@ -58,7 +58,7 @@ __getattr__ = lazy_names(
         "ApiError": "odradek.base.errors",
         "Cause": "odradek.client.core.waiting",
         "Consumer": "odradek.client.blocking.consumer",
-        "ConsumerInterceptor": "odradek.client.aio.consumer",
+        "ConsumerInterceptor": "odradek.client.aio.committing",
         "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
         "Delivery": "odradek.client.blocking.delivery",
         "EARLIEST": "odradek.client.core.admin.offsets",

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from odradek.base.errors import WakeupError
     from odradek.base.ids import TopicPartition
     from odradek.client.aio.admin import Admin
-    from odradek.client.aio.consumer import Consumer, ConsumerInterceptor
+    from odradek.client.aio.committing import ConsumerInterceptor
+    from odradek.client.aio.consumer import Consumer
     from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.producer import Producer
@@ -39,7 +40,7 @@ __getattr__ = lazy_names(
         "Admin": "odradek.client.aio.admin",
         "Cause": "odradek.client.core.waiting",
         "Consumer": "odradek.client.aio.consumer",
-        "ConsumerInterceptor": "odradek.client.aio.consumer",
+        "ConsumerInterceptor": "odradek.client.aio.committing",
         "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
         "OffsetAndMetadata": "odradek.client.core.consumer.commits",
         "OffsetAndTimestamp": "odradek.client.aio.offset_queries",

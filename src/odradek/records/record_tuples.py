@@ -18,6 +18,8 @@ from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, read_bits
 
 _Shared = tuple[Any, Any, Any, Any]
 T = TypeVar("T", bound=tuple[Any, ...])
+# The kind of tuple, what all share, the records' bytes, their header, and the first offset.
+_What = tuple[type[T], _Shared, bytes, BatchHeader, Offset]
 
 _LENGTH_MIN: Final = RECORD_BYTES_MIN - 1
 _NO_HEADERS: Final[RecordHeaders] = ()
@@ -80,17 +82,15 @@ class TupleReader(Generic[T]):
         return found
 
 
-def _decode(
-    what: tuple[type[T], _Shared, bytes, BatchHeader, Offset], where: tuple[int, int, int, int]
-) -> tuple[list[T], int, int]:
+def _decode(what: _What[T], where: tuple[int, int, int, int]) -> tuple[list[T], int, int]:
     """Decode from one record number to another; returns the records, and the position and delta behind."""
-    kind, shared, body, header, first = what
+    kind, (one, two, eight, nine), body, header, first = what
     first_number, end_number, position, delta_before = where
     new = tuple.__new__
-    one, two, eight, nine = shared
     found: list[T] = []
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
-    last_delta, size = header.last_offset_delta, len(body)
+    last_delta = header.last_offset_delta
+    size = len(body)
     for number in range(first_number, end_number):
         bits = body[position]
         position += 1

@@ -53,6 +53,7 @@ def lay_out(batches: list[list[Row]], *, append_ms: int | None = None) -> tuple[
         starts=np.array(starts, dtype=np.int64),
         ends=np.array(ends, dtype=np.int64),
         counts=np.array(counts, dtype=np.int64),
+        last_deltas=np.array([count - 1 for count in counts], dtype=np.int64),
         base_offsets=np.array([0, *np.cumsum(counts)[:-1]], dtype=np.int64),
         timestamps_ms=np.full(len(counts), 1000 if append_ms is None else append_ms, dtype=np.int64),
         appended=np.full(len(counts), append_ms is not None, dtype=np.bool_),
@@ -145,3 +146,18 @@ def test_a_length_that_never_ends_is_corrupt(batch_count: int) -> None:
     start, end = int(sections.starts[-1]), int(sections.ends[-1])
     with pytest.raises(CorruptRecord):
         decode(data[:start] + b"\xff" * (end - start), sections)
+
+
+@pytest.mark.parametrize("deltas", [[0, 1, 1], [2, 1, 3], [0, 1, 5], [-1, 0, 1]])
+def test_offsets_that_do_not_rise_to_the_last_of_the_header_are_refused(deltas: list[int]) -> None:
+    _, sections = lay_out([[(0, None, b"v", [])] * 2, [(0, None, b"v", [])] * 3])
+    data = b"".join(record(delta, (0, None, b"v", [])) for delta in (0, 1, *deltas))
+    size = len(record(0, (0, None, b"v", [])))
+    sections = replace(
+        sections,
+        starts=np.array([0, 2 * size], dtype=np.int64),
+        ends=np.array([2 * size, 5 * size], dtype=np.int64),
+        last_deltas=np.array([1, 4], dtype=np.int64),
+    )
+    with pytest.raises(CorruptRecord, match="do not rise"):
+        decode(data, sections)

@@ -4,6 +4,8 @@
         async for record in consumer:
             ...
 
+What is committed and what the application has is kept by `Committing` and `HandedOut`.
+
 Invariants: nothing is awaited between the moment when records leave the core and the moment when the
 application has them, so cancelling an await loses none. One coroutine polls at a time (C1). Heartbeats are
 sent while the application awaits anything at all.
@@ -13,17 +15,18 @@ import asyncio
 import inspect
 import logging
 import re
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError, WakeupError
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
+from odradek.client.aio.committing import CommitOptions, Committing, ConsumerInterceptor
 from odradek.client.aio.consumer_settings import consumer_options
 from odradek.client.aio.driver import Driver
+from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.rebalance_listener import RebalanceListener
@@ -40,16 +43,6 @@ if TYPE_CHECKING:
     import ssl
 
 _log: Final = logging.getLogger("odradek.consumer")
-
-
-class ConsumerInterceptor(Protocol):
-    """Sees what passes; what it raises is logged."""
-
-    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
-        """The records that the application gets instead of these."""
-
-    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """These were committed."""
 
 
 class Consumer:
@@ -89,15 +82,13 @@ class Consumer:
         self._max_poll_records = read[known.MAX_POLL_RECORDS]
         self._max_poll_interval_ms = read[known.MAX_POLL_INTERVAL_MS]
         self._api_timeout_s = read[known.DEFAULT_API_TIMEOUT_MS] / 1000
-        self._commits_itself = read[known.ENABLE_AUTO_COMMIT] and bool(self._core.group)
-        self._auto_commit_ms = read[known.AUTO_COMMIT_INTERVAL_MS]
-        # When the next commit of its own is due, and the running one.
-        self._next_commit_ms = self._driver.now_ms + self._auto_commit_ms
-        self._committing: asyncio.Task[None] | None = None
-        # What was committed last, to leave out what has not changed.
-        self._committed: dict[TopicPartition, int] = {}
-        # Records that iteration took from the core and the application does not have yet.
-        self._pending: deque[ConsumerRecord] = deque()
+        self._handed_out = HandedOut(self._core.subscription)
+        commits = CommitOptions(
+            is_automatic=read[known.ENABLE_AUTO_COMMIT] and bool(self._core.group),
+            interval_ms=read[known.AUTO_COMMIT_INTERVAL_MS],
+            timeout_s=self._api_timeout_s,
+        )
+        self._commits = Committing(self._driver, self._queries, self._handed_out, interceptors, commits)
         self._is_polling = False
         # Whether the poll that waits, or the next one, is to end with WakeupError.
         self._is_woken = False
@@ -139,16 +130,25 @@ class Consumer:
         """Read these partitions; no group assigns them, but a group may still hold the committed offsets."""
         self._check_open()
         chosen = {TopicPartition(*one) for one in partitions}
-        self._give_back(self.assignment() - chosen)
+        gone = self.assignment() - chosen
+        self._commits.begin_for(gone)
+        self._handed_out.give_back(gone)
         self._core.subscription.assign(chosen)
+        self._commits.forget(gone)
         self._driver.pump()
 
-    def unsubscribe(self) -> None:
-        """Read nothing any more, and leave the group."""
+    async def unsubscribe(self) -> None:
+        """Read nothing any more, and leave the group.
+
+        Before that it commits, if it commits by itself, and tells the listener what is given back.
+        """
         self._check_open()
-        self._pending.clear()
-        self._core.unsubscribe()
-        self._driver.pump()
+        try:
+            await self._give_up_all()
+        finally:
+            self._handed_out.clear()
+            self._core.unsubscribe()
+            self._driver.pump()
 
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that this consumer reads now."""
@@ -170,22 +170,28 @@ class Consumer:
         """
         self._begin_poll()
         try:
-            if self._pending:
+            if self._handed_out.pending:
                 self._has_polled()
-                return self._take_pending(max_records or self._max_poll_records)
-            return await self._poll(timeout, max_records or self._max_poll_records)
+                records = self._handed_out.take(max_records or self._max_poll_records)
+            else:
+                records = await self._poll(timeout, max_records or self._max_poll_records)
+            self._handed_out.last = records
+            return records
         finally:
             self._is_polling = False
 
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """Each record, forever. What is committed is the position behind the record that you have."""
+        handed_out = self._handed_out
         while True:
-            while self._pending:
+            while handed_out.pending:
                 self._check_open()
-                yield self._pending.popleft()
+                record = handed_out.pending.popleft()
+                handed_out.last = (record,)
+                yield record
             self._begin_poll()
             try:
-                self._pending.extend(await self._poll(None, self._max_poll_records))
+                handed_out.pending.extend(await self._poll(None, self._max_poll_records))
             finally:
                 self._is_polling = False
 
@@ -197,7 +203,7 @@ class Consumer:
             self._check_open()
             self._has_polled()
             await self._rebalance()
-            self._commit_in_time()
+            self._commits.commit_in_time()
             self._driver.pump()
             if is_first:
                 await asyncio.sleep(0)  # the network runs, also when records are here already
@@ -246,7 +252,14 @@ class Consumer:
 
     def put_back(self, records: Iterable[ConsumerRecord]) -> None:
         """Undo that the last poll returned these, its last ones: the next poll returns them first."""
-        self._pending.extendleft(reversed(list(records)))
+        self._handed_out.put_back(records)
+
+    def put_back_unless_committed(self, records: Sequence[ConsumerRecord]) -> None:
+        """The application got these last and has not processed them, except for what it has committed.
+
+        Commits of the consumer's own leave them out.
+        """
+        self._handed_out.put_back_unless_committed(records, self._commits.committed)
 
     def _take(self, count: int) -> list[ConsumerRecord]:
         """Records, if there are any; the next fetches are sent before they are returned (C2)."""
@@ -260,9 +273,6 @@ class Consumer:
             except Exception:
                 _log.exception("an interceptor failed; its records are passed on as they were")
         return records
-
-    def _take_pending(self, count: int) -> list[ConsumerRecord]:
-        return [self._pending.popleft() for _ in range(min(count, len(self._pending)))]
 
     # --- rebalances
 
@@ -283,11 +293,11 @@ class Consumer:
             self._driver.pump()
 
     async def _tell(self, step: Step) -> None:
-        self._give_back(step.partitions)
+        self._handed_out.give_back(step.partitions)
         told: Awaitable[None] | None
         match step.change:
             case Change.REVOKED:
-                await self._commit_before(step.partitions)
+                await self._commits.commit_for(step.partitions)
                 told = self._listener.on_partitions_revoked(step.partitions)
             case Change.LOST:
                 told = self._listener.on_partitions_lost(step.partitions) if step.partitions else None
@@ -296,20 +306,7 @@ class Consumer:
         if inspect.isawaitable(told):
             await told
         if step.change is not Change.ASSIGNED:
-            for one in step.partitions:
-                self._committed.pop(one, None)
-
-    def _give_back(self, partitions: Iterable[TopicPartition]) -> None:
-        """Undo that iteration has taken records of these partitions which the application does not have."""
-        gone = set(partitions)
-        if not self._pending or not gone:
-            return
-        for record in reversed(self._pending):
-            one = TopicPartition(record.topic, record.partition)
-            if one in gone and one in self._core.subscription.states:
-                self._core.subscription.states[one].offset = record.offset
-        kept = [one for one in self._pending if TopicPartition(one.topic, one.partition) not in gone]
-        self._pending = deque(kept)
+            self._commits.forget(step.partitions)
 
     # --- commits
 
@@ -323,63 +320,13 @@ class Consumer:
         self._check_open()
         self._check_group()
         if offsets is None:
-            chosen = self._positions()
+            chosen = self._handed_out.positions()
         else:
             chosen = {
                 TopicPartition(*one): at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at)
                 for one, at in offsets.items()
             }
-        await self._commit(chosen, self._timeout(timeout))
-
-    async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float) -> None:
-        if not offsets:
-            return
-        await self._queries.commit(offsets, timeout_s)
-        self._committed.update({one: at.offset for one, at in offsets.items()})
-        for interceptor in self._interceptors:
-            try:
-                interceptor.on_commit(offsets)
-            except Exception:
-                _log.exception("an interceptor failed")
-
-    def _positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The positions behind what the application has."""
-        found = {
-            one: OffsetAndMetadata(offset, leader_epoch=epoch)
-            for one, (offset, epoch) in self._core.subscription.positions().items()
-        }
-        for record in reversed(self._pending):
-            found[TopicPartition(record.topic, record.partition)] = OffsetAndMetadata(record.offset)
-        return found
-
-    def _changed_positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        return {one: at for one, at in self._positions().items() if self._committed.get(one) != at.offset}
-
-    def _commit_in_time(self) -> None:
-        """Begin the regular commit when it is due; it is not waited for."""
-        now_ms = self._driver.now_ms
-        if not self._commits_itself or now_ms < self._next_commit_ms:
-            return
-        if self._committing is not None and not self._committing.done():
-            return
-        self._next_commit_ms = now_ms + self._auto_commit_ms
-        offsets = self._changed_positions()
-        if offsets:
-            self._committing = self._loop.create_task(self._commit_quietly(offsets, self._api_timeout_s))
-
-    async def _commit_before(self, partitions: frozenset[TopicPartition]) -> None:
-        """Before partitions are given back, commit what was read of them."""
-        if self._commits_itself:
-            offsets = {one: at for one, at in self._changed_positions().items() if one in partitions}
-            await self._commit_quietly(offsets, self._api_timeout_s)
-
-    async def _commit_quietly(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float
-    ) -> None:
-        try:
-            await self._commit(offsets, timeout_s)
-        except OdradekError as error:
-            _log.warning("an automatic commit failed: %s", error)
+        await self._commits.commit(chosen, self._timeout(timeout))
 
     async def committed(
         self, partitions: Iterable[TopicPartition], *, timeout: float | None = None
@@ -399,7 +346,7 @@ class Consumer:
         if chosen.offset < 0:
             raise ValueError(f"an offset is at least 0, not {chosen.offset}")
         (state,) = self._states([partition])
-        self._give_back([TopicPartition(*partition)])
+        self._handed_out.give_back([TopicPartition(*partition)])
         state.seek(chosen.offset, chosen.leader_epoch)
         self._driver.pump()
 
@@ -414,7 +361,7 @@ class Consumer:
     def _reset(self, partitions: Iterable[TopicPartition], timestamp: int) -> None:
         chosen = list(partitions) or list(self.assignment())
         states = self._states(chosen)
-        self._give_back(TopicPartition(*one) for one in chosen)
+        self._handed_out.give_back(TopicPartition(*one) for one in chosen)
         for state in states:
             state.reset(timestamp)
         self._driver.pump()
@@ -432,13 +379,14 @@ class Consumer:
             return state.reset_timestamp is None and state.offset >= 0
 
         await self._queries.until(is_known, timeout_s, f"the position of {one} was not found")
-        return self._positions()[one].offset if one in self._core.subscription.states else state.offset
+        known = self._handed_out.positions().get(one)
+        return state.offset if known is None else known.offset
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these until `resume`; what is here already is kept."""
         chosen = [TopicPartition(*one) for one in partitions]
         states = self._states(chosen)
-        self._give_back(chosen)
+        self._handed_out.give_back(chosen)
         for state in states:
             state.is_paused = True
 
@@ -457,7 +405,7 @@ class Consumer:
         one = TopicPartition(*partition)
         (state,) = self._states([one])
         end = state.end(is_committed_only=self._is_committed_only)
-        position = self._positions().get(one)
+        position = self._handed_out.positions().get(one)
         return None if position is None or end < 0 else max(0, end - position.offset)
 
     async def offsets_for_times(
@@ -513,24 +461,33 @@ class Consumer:
         except TimeoutError:
             _log.warning("the group was not left within %g s; its session ends later", timeout)
         finally:
-            if self._committing is not None:
-                self._committing.cancel()
-            self._pending.clear()
+            self._commits.close()
+            self._handed_out.clear()
             self._driver.close()
 
     async def _say_goodbye(self) -> None:
-        states = frozenset(self._core.subscription.states)
-        if self._commits_itself and states:
-            await self._commit_quietly(self._changed_positions(), self._api_timeout_s)
         member = self._core.member
-        if self._core.subscription.is_by_group and states:
-            told = self._listener.on_partitions_revoked(states)
-            if inspect.isawaitable(told):
-                await told
+        await self._give_up_all()
         self._core.unsubscribe()
         self._driver.pump()
         while member is not None and not member.has_left:
             await self._driver.changed()
+
+    async def _give_up_all(self) -> None:
+        """Commit what was read, and tell the listener that all partitions are given back."""
+        await self._commits.finish()
+        partitions = self.assignment()
+        member = self._core.member
+        target = None if member is None else member.target()
+        if target is not None and target.is_lost:
+            told = self._listener.on_partitions_lost(partitions) if partitions else None
+        else:
+            await self._commits.commit_for(partitions)
+            is_told = self._core.subscription.is_by_group and partitions
+            told = self._listener.on_partitions_revoked(partitions) if is_told else None
+        if inspect.isawaitable(told):
+            await told
+        self._commits.forget(partitions)
 
     async def __aenter__(self) -> Self:
         return self
@@ -538,6 +495,13 @@ class Consumer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close it.
+
+        After an exception the records that the application got last do not count as processed: commits of the
+        consumer's own leave them out.
+        """
+        if error is not None:
+            self.put_back_unless_committed(self._handed_out.last)
         await self.close()
 
     # --- helpers
@@ -549,6 +513,7 @@ class Consumer:
         if self._core.subscription.is_none:
             raise ApiError(ErrorCode.INVALID_REQUEST, "subscribe to topics or assign partitions first")
         self._is_polling = True
+        self._handed_out.last = ()
 
     def _check_open(self) -> None:
         if self._driver.is_closed:

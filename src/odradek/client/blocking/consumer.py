@@ -22,12 +22,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from odradek.base.closing import Closing
 from odradek.base.errors import WakeupError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio import consumer as aio
+from odradek.client.aio.committing import ConsumerInterceptor
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.blocking.calls import Calls
 from odradek.client.blocking.network_thread import Misuse, NetworkThread
@@ -89,7 +91,7 @@ class Consumer(Closing):
         listener: RebalanceListener | None = None,
         key_deserializer: Deserializer | None = None,
         value_deserializer: Deserializer | None = None,
-        interceptors: Sequence[aio.ConsumerInterceptor] = (),
+        interceptors: Sequence[ConsumerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
         **more_settings: object,
@@ -101,6 +103,9 @@ class Consumer(Closing):
         self._pending: deque[ConsumerRecord] = deque()
         # What interceptors made of one record beyond the first; only iteration fills it.
         self._spare: deque[ConsumerRecord] = deque()
+        # What the application got last, before interceptors; and what it certainly has not processed.
+        self._last: Sequence[ConsumerRecord] = ()
+        self._unprocessed: Sequence[ConsumerRecord] = ()
         # Whether `wakeup` was called and no poll has ended of it yet: iteration may not poll for long.
         self._is_woken = False
         # Whether the application's thread is within poll, so that a listener may be running.
@@ -149,7 +154,15 @@ class Consumer(Closing):
 
     _subscribe = _at_once(aio.Consumer.subscribe)
     assign = _at_once(aio.Consumer.assign)
-    unsubscribe = _at_once(aio.Consumer.unsubscribe)
+
+    def unsubscribe(self) -> None:
+        """Read nothing any more, and leave the group.
+
+        Before that it commits, if it commits by itself, and tells the listener what is given back.
+        """
+        with self._in_use():
+            self._end(aio.Consumer.unsubscribe, "unsubscribe")
+
     assignment = _at_once(aio.Consumer.assignment)
     subscription = _at_once(aio.Consumer.subscription)
 
@@ -182,7 +195,7 @@ class Consumer(Closing):
                     continue
                 records = self._intercepted([self._converted(self._pending[0])])
                 self._spare.extend(records)
-                self._pending.popleft()
+                self._last = (self._pending.popleft(),)
             return self._spare.popleft()
 
     def wakeup(self) -> None:
@@ -198,6 +211,7 @@ class Consumer(Closing):
         if self._is_polling:
             raise Misuse("poll was called within poll, by a rebalance listener")
         calls = Calls()
+        self._last = ()
         self._is_polling = True
         try:
             self._network.run(self._poll(calls, timeout, max_records), calls)
@@ -219,8 +233,7 @@ class Consumer(Closing):
         count = len(records)
         records = [*self._spare, *self._intercepted(records)]
         self._spare.clear()
-        for _ in range(count):
-            self._pending.popleft()
+        self._last = [self._pending.popleft() for _ in range(count)]
         return records
 
     def _converted(self, record: ConsumerRecord) -> ConsumerRecord:
@@ -273,20 +286,40 @@ class Consumer(Closing):
     def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""
         with self._in_use():
-            if self._is_polling:
-                raise Misuse("close was called within poll, by a rebalance listener")
             if self._network.is_closed or self._network.is_forked:
                 return
-            calls = Calls()
-            self._is_polling = True  # the listener is told what is given back, and may commit
             try:
-                self._network.run(self._close(calls, timeout), calls)
+                self._end(lambda consumer: consumer.close(timeout=timeout), "close")
             finally:
-                self._is_polling = False
-                self._network.close(_GRACE_S, asyncio.sleep(0))
-                self._pending.clear()
-                self._spare.clear()
-                self._tell_committed()
+                if not self._is_polling:
+                    self._network.close(_GRACE_S, asyncio.sleep(0))
+                    self._pending.clear()
+                    self._spare.clear()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it.
+
+        After an exception the records that the application got last do not count as processed: commits of the
+        consumer's own leave them out.
+        """
+        if error is not None:
+            self._unprocessed = self._last
+        self.close()
+
+    def _end(self, method: Callable[[aio.Consumer], Coroutine[Any, Any, None]], name: str) -> None:
+        """Run what gives all partitions back: the listener is told, and may commit."""
+        if self._is_polling:
+            raise Misuse(f"{name} was called within poll, by a rebalance listener")
+        calls = Calls()
+        self._is_polling = True
+        try:
+            self._network.run(self._give_up(calls, method), calls)
+        finally:
+            self._is_polling = False
+            self._last = ()
+            self._tell_committed()
 
     # --- inside
 
@@ -326,10 +359,13 @@ class Consumer(Closing):
         finally:
             self._poll_task = None
 
-    async def _close(self, calls: Calls, timeout: float) -> None:
+    async def _give_up(
+        self, calls: Calls, method: Callable[[aio.Consumer], Coroutine[Any, Any, None]]
+    ) -> None:
         await self._settle()
+        self._consumer.put_back_unless_committed(self._unprocessed)
         self._calls = calls
-        await self._consumer.close(timeout=timeout)
+        await method(self._consumer)
 
     async def _settle(self) -> None:
         """Wait until an interrupted poll has ended, and put back what the application does not have."""

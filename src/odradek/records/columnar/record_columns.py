@@ -33,6 +33,8 @@ class Sections:
     """Where its last record ends."""
     counts: Longs
     """How many records the batch has."""
+    last_deltas: Longs
+    """The offset delta that the batch's header names as its last."""
     base_offsets: Longs
     """What offset deltas are added to."""
     timestamps_ms: Longs
@@ -93,5 +95,16 @@ def decode_sections(padded: bytes, sections: Sections, *, with_headers: bool = F
     headers = None
     if with_headers:
         headers = header_column(data, buffer, header_count, headers_start, record_end)
+    _check_deltas(offset_delta, sections)
     offsets = np.repeat(sections.base_offsets, counts) + offset_delta
     return RecordColumns(offsets, timestamps, types, keys, values, headers)
+
+
+def _check_deltas(deltas: Longs, sections: Sections) -> None:
+    """CorruptRecord unless the offsets of each batch rise, from its base offset up to its last one."""
+    counts = sections.counts
+    in_range = bool((deltas <= np.repeat(sections.last_deltas, counts)).all())
+    before = np.empty_like(deltas)
+    before[1:] = deltas[:-1]
+    before[(np.cumsum(counts) - counts)[counts > 0]] = -1
+    check(in_range and bool((before < deltas).all()), "the offsets of a batch do not rise to its last one")

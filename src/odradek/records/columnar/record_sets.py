@@ -179,6 +179,7 @@ def _sections(pieces: Sequence[_Piece]) -> Sections:
         starts=np.concatenate([piece.starts + at for piece, at in zip(pieces, before, strict=False)]),
         ends=np.concatenate([piece.ends + at for piece, at in zip(pieces, before, strict=False)]),
         counts=of_all("record_count"),
+        last_deltas=of_all("last_offset_delta"),
         base_offsets=of_all("base_offset"),
         timestamps_ms=np.where(appended, of_all("max_timestamp"), of_all("base_timestamp")),
         appended=appended,

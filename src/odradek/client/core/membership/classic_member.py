@@ -243,10 +243,9 @@ class ClassicMember:
             self._accepted(response, now_ms)
         elif code is ErrorCode.REBALANCE_IN_PROGRESS:
             if self._place in (Place.STABLE, Place.REVOKING):
-                self._rejoin()
-                # The next heartbeat is not due earlier because the application is slow.
-                is_waiting = self._place is not Place.JOINING
-                self._next_ms = now_ms + (self._options.heartbeat_interval_ms if is_waiting else 0)
+                # While the application must hear of something first, heartbeats keep their interval.
+                joins_now = self._rejoin()
+                self._next_ms = now_ms + (0 if joins_now else self._options.heartbeat_interval_ms)
             else:
                 self._rejoin()
                 self._retry(now_ms)
@@ -358,20 +357,24 @@ class ClassicMember:
         assert place in NEXT[self._place], f"{place} does not follow {self._place}"
         self._place = place
 
-    def _rejoin(self) -> None:
-        """Join again; first revoke, if the strategy wants that and there is something."""
+    def _rejoin(self) -> bool:
+        """Join again; first revoke, if the strategy wants that and there is something.
+
+        Returns whether it joins now.
+        """
         if self._place is Place.REVOKING:
-            return
+            return False
         if self._is_cooperative and self._place is Place.STABLE and self._assigned is not None:
             self._joins_then = True
-            return
+            return False
         # It has, or will have, what the application may hear of at this moment.
         has_any = bool(self._owned or self._assigned)
         self._assigned = None
         if has_any and not self._is_cooperative and self._place is Place.STABLE:
             self._go(Place.REVOKING)
-        else:
-            self._go(Place.JOINING)
+            return False
+        self._go(Place.JOINING)
+        return True
 
     def _begin_again(self, code: ErrorCode, now_ms: int) -> None:
         if code is ErrorCode.UNKNOWN_MEMBER_ID:

@@ -1,0 +1,76 @@
+"""The records between a consumer's core and its application: which of them the application has.
+
+Iteration takes many records from the core and hands them out one by one. A position that is committed must be
+behind what the application has, not behind what was taken.
+
+Invariant: of each partition, `pending` holds the records from the application's position up to the core's,
+and is empty where both are the same.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+
+from odradek.base.ids import TopicPartition
+from odradek.client.core.consumer.commits import OffsetAndMetadata
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+from odradek.client.core.consumer.subscription import Subscription
+
+
+class HandedOut:
+    """See the module."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self._subscription = subscription
+        self.pending: deque[ConsumerRecord] = deque()
+        """What was taken from the core and the application does not have yet."""
+        self.last: Sequence[ConsumerRecord] = ()
+        """What the application got last, and has not said to have processed by polling again."""
+
+    def take(self, count: int) -> list[ConsumerRecord]:
+        """Up to `count` pending records."""
+        return [self.pending.popleft() for _ in range(min(count, len(self.pending)))]
+
+    def put_back(self, records: Iterable[ConsumerRecord]) -> None:
+        """The application does not have these, the last ones that it got."""
+        self.pending.extendleft(reversed(list(records)))
+
+    def put_back_unless_committed(
+        self, records: Iterable[ConsumerRecord], committed: Mapping[TopicPartition, int]
+    ) -> None:
+        """The application got these last and has not processed them, except for what it has committed."""
+        states = self._subscription.states
+        self.put_back(
+            record
+            for record in records
+            if (one := TopicPartition(record.topic, record.partition)) in states
+            and committed.get(one, -1) <= record.offset < states[one].offset
+        )
+        self.last = ()
+
+    def give_back(self, partitions: Iterable[TopicPartition]) -> None:
+        """Undo that pending records of these partitions were taken from the core."""
+        gone = set(partitions)
+        if not self.pending or not gone:
+            return
+        states = self._subscription.states
+        for record in reversed(self.pending):
+            one = TopicPartition(record.topic, record.partition)
+            if one in gone and one in states:
+                states[one].offset = record.offset
+        kept = [one for one in self.pending if TopicPartition(one.topic, one.partition) not in gone]
+        self.pending = deque(kept)
+
+    def clear(self) -> None:
+        """Forget all records."""
+        self.pending.clear()
+        self.last = ()
+
+    def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The positions behind what the application has."""
+        found = {
+            one: OffsetAndMetadata(offset, leader_epoch=epoch)
+            for one, (offset, epoch) in self._subscription.positions().items()
+        }
+        for record in reversed(self.pending):
+            found[TopicPartition(record.topic, record.partition)] = OffsetAndMetadata(record.offset)
+        return found
