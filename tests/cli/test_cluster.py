@@ -1,6 +1,7 @@
 """`odradek cluster` against a world of three brokers, of which some are killed; and against one broker."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,16 @@ class Three(ClusterWorld):
         self.create("notes", [(3,)])
 
 
+def counted(world: ClusterWorld) -> list[list[str]]:
+    """What each broker leads, and how many replicas it has."""
+    topics = world.alive.core.image.topics
+    states = [state for topic in topics.values() for state in topic.partitions.values()]
+    return [
+        [str(sum(one.leader == broker for one in states)), str(sum(broker in one.replicas for one in states))]
+        for broker in (1, 2, 3)
+    ]
+
+
 @pytest.fixture
 def three(monkeypatch: pytest.MonkeyPatch) -> Three:
     made = Three()
@@ -42,7 +53,8 @@ def test_of_a_healthy_cluster_one_sentence_is_enough(
     assert lines[-1] == cluster.HEALTHY
     assert [line.split()[0] for line in lines[2:6]] == ["broker", "1", "2", "3"]
     controller = three.alive.core.image.controller_id
-    assert [line.split()[0] for line in lines if line.endswith("controller")] == [str(controller)]
+    assert [line.split()[0] for line in lines if " controller " in line] == [str(controller)]
+    assert [line.split()[-2:] for line in lines[2:6]] == [["leads", "replicas"], *counted(three)]
     found = document(capsys, "describe")
     assert (found["controller"], found["partitions"], found["in_trouble"]) == (controller, 4, [])
     assert set(found["counts"].values()) == {0}
@@ -71,12 +83,32 @@ def test_a_lost_broker_is_missing_where_it_had_replicas(
         "under_replicated": 3,
         "not_preferred": 0,
     }
-    assert found["brokers"][2] == {"broker": 3, "address": None, "rack": None, "role": "offline"}
+    assert found["brokers"][2] == {
+        "broker": 3,
+        "address": None,
+        "rack": None,
+        "role": "offline",
+        "leads": 0,
+        "replicas": 4,
+        "not_in_sync": 3,
+    }
     text = said(capsys, "describe")
     assert "Of 4 partitions, 1 offline, 3 at min ISR, 3 under-replicated." in text
     assert ["notes", "0", "none", "3", "3", "-", "3", "offline"] in table(text)
     shown = ["orders", "0", "1", "1,", "2,", "3", "1,", "2", "3", "offline", "-", "at", "min", "ISR,"]
     assert [*shown, "under-replicated"] in table(text)
+    assert ["3", "-", "-", "offline", "0", "4", "3"] in table(text)
+
+
+def test_partitions_in_the_same_trouble_share_a_line(
+    three: Three, capsys: pytest.CaptureFixture[str]
+) -> None:
+    three.create("many", [(1, 2, 3), (2, 3, 1), (1, 2, 3), (1, 2, 3), (1, 2, 3), (2, 3, 1)])
+    three.kill(3)
+    lines = [line for line in said(capsys, "describe").splitlines() if line.startswith("many")]
+    assert [re.split("  +", line)[1] for line in lines] == ["0, 2-4", "1, 5"]
+    rows = [row for row in document(capsys, "describe")["in_trouble"] if row["topic"] == "many"]
+    assert [row["partition"] for row in rows] == [0, 1, 2, 3, 4, 5]
 
 
 def test_under_min_isr_the_eligible_replicas_are_named(

@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.cli.output import Column, colour_of_lag, counted, show, sized, table_lines, timed, width, wrapped
+from odradek.cli.output import (
+    Column,
+    colour_of_lag,
+    counted,
+    merged,
+    show,
+    sized,
+    spans,
+    table_lines,
+    timed,
+    width,
+    wrapped,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +33,25 @@ def test_numbers_and_times_are_for_people() -> None:
     assert timed(1_772_366_400_123) == "2026-03-01 12:00:00.123Z"
     assert timed(-1) == timed(None) == "-"
     assert timed(1 << 62) == str(1 << 62)
+
+
+def test_numbers_in_a_row_are_shown_as_spans() -> None:
+    assert spans([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
+    assert (spans([4]), spans([]), spans(4), spans(None)) == ("4", "-", "4", "-")
+
+
+def test_rows_that_differ_in_a_number_that_is_shown_are_merged() -> None:
+    rows = [
+        {"topic": "a", "partition": 2, "leader": 1, "epoch": 3},
+        {"topic": "a", "partition": 0, "leader": 2, "epoch": 3},
+        {"topic": "a", "partition": 1, "leader": 1, "epoch": 4},
+        {"topic": "b", "partition": 1, "leader": 1, "epoch": 4},
+    ]
+    assert merged(rows, [Column("topic"), Column("partition"), Column("leader")], "partition") == [
+        {"topic": "a", "leader": 1, "partition": [1, 2]},
+        {"topic": "a", "leader": 2, "partition": 0},
+        {"topic": "b", "leader": 1, "partition": 1},
+    ]
 
 
 def test_a_table_is_printed_while_its_rows_come() -> None:

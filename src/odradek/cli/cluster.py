@@ -3,23 +3,25 @@
 The commands that move replicas are in `reassign` and `drain`.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
-from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.base.ids import NO_BROKER, TopicPartition
 from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, option, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.describe import ask_admin
 from odradek.cli.drain import COMMAND as DRAIN
 from odradek.cli.move_plan import numbered
-from odradek.cli.output import Column, colour_of_leader, say, say_json, sentences, show
+from odradek.cli.output import Column, colour_of_leader, merged, plain, say, say_json, sentences, show, spans
 from odradek.cli.partition_names import partitions_named, read_partition_word
 from odradek.cli.reassign import COMMAND as REASSIGN
 from odradek.cli.watching import WATCH, watched
 from odradek.client.cluster_admin import ClusterAdmin
-from odradek.client.cluster_state import ClusterPartition, ClusterState, Trouble
+from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState, Trouble
 from odradek.client.core.admin.cluster import Elected, Election
 
 HEALTHY = "All replicas are in sync, and all partitions are led by their preferred leader."
@@ -45,15 +47,22 @@ def _led_by(value: object) -> str:
     return "none" if value in (None, NO_BROKER) else str(value)
 
 
+def _colour_of_role(value: object) -> str:
+    return "red" if value == "offline" else ""
+
+
 BROKER_COLUMNS = (
     Column("broker"),
     Column("address"),
     Column("rack"),
-    Column("role", lambda value: "controller" if value == "controller" else ""),
+    Column("role", lambda value: "" if value is None else plain(value), colour=_colour_of_role),
+    Column("leads"),
+    Column("replicas"),
+    Column("not_in_sync", colour=lambda value: "yellow" if value else ""),
 )
 TROUBLE_COLUMNS = (
     Column("topic"),
-    Column("partition"),
+    Column("partition", spans),
     Column("leader", _led_by, colour=colour_of_leader),
     Column("replicas"),
     Column("in_sync"),
@@ -64,7 +73,7 @@ TROUBLE_COLUMNS = (
 )
 ELECTED_COLUMNS = (
     Column("topic"),
-    Column("partition"),
+    Column("partition", spans),
     Column("leader_before", _led_by, title="before", colour=colour_of_leader),
     Column("leader", _led_by, colour=colour_of_leader),
     Column("result"),
@@ -86,47 +95,59 @@ def _describe_once(options: Options) -> None:
     if options.json:
         say_json(_document(state, reasons), indent=2)
         return
-    brokers, topics, partitions = len(state.brokers), state.topics, len(state.partitions)
+    partitions = numbered(len(state.partitions), "partition")
     say(
-        f"Cluster {state.cluster_id}: {numbered(brokers, 'broker')}, {numbered(topics, 'topic')} with"
-        f" {numbered(partitions, 'partition')}."
+        f"Cluster {state.cluster_id}: {numbered(len(state.brokers), 'broker')},"
+        f" {numbered(state.topics, 'topic')} with {partitions}."
     )
     print()
-    show([_broker(one, state) for one in _all_brokers(state)], BROKER_COLUMNS, as_json=False, empty="")
+    brokers = [one | {"not_in_sync": one["not_in_sync"] or None} for one in _broker_rows(state)]
+    show(brokers, BROKER_COLUMNS, as_json=False, empty="")
     print()
     if not state.troubled:
         say(HEALTHY if state.partitions else "There are no partitions.")
         return
     counted_words = [f"{count:,} {_WORDS[one]}" for one, count in state.counts.items() if count]
-    say(f"Of {numbered(partitions, 'partition')}, {', '.join(counted_words)}.")
+    say(f"Of {partitions}, {', '.join(counted_words)}.")
     print()
     rows = [_readable(_partition(one, reasons)) for one in state.troubled]
-    show(rows, TROUBLE_COLUMNS, as_json=False, empty="")
+    show(merged(rows, TROUBLE_COLUMNS, "partition"), TROUBLE_COLUMNS, as_json=False, empty="")
 
 
-def _all_brokers(state: ClusterState) -> list[BrokerId]:
-    """The brokers that are registered, and those that replicas are assigned to."""
-    assigned = {one for partition in state.partitions for one in partition.replicas}
-    return sorted(assigned | {one.broker_id for one in state.brokers})
+def _role(broker: ClusterBroker | None, state: ClusterState) -> str | None:
+    if broker is None:
+        return "offline"
+    return "controller" if broker.broker_id == state.controller_id else None
 
 
-def _broker(broker_id: BrokerId, state: ClusterState) -> dict[str, Any]:
-    """A row; a broker that is not registered has no address."""
-    known = next((one for one in state.brokers if one.broker_id == broker_id), None)
-    role = "offline" if known is None else "controller" if broker_id == state.controller_id else None
-    return {
-        "broker": broker_id,
-        "address": known and known.address,
-        "rack": known and known.rack,
-        "role": role,
-    }
+def _broker_rows(state: ClusterState) -> list[dict[str, Any]]:
+    """The brokers that are registered, and those that replicas are assigned to: these have no address."""
+    leads = Counter(one.leader for one in state.partitions)
+    replicas = Counter(chain.from_iterable(one.replicas for one in state.partitions))
+    missing = Counter(chain.from_iterable(one.missing for one in state.partitions))
+    known = {one.broker_id: one for one in state.brokers}
+    rows = []
+    for broker_id in sorted({*known, *replicas}):
+        broker = known.get(broker_id)
+        rows.append(
+            {
+                "broker": broker_id,
+                "address": broker and broker.address,
+                "rack": broker and broker.rack,
+                "role": _role(broker, state),
+                "leads": leads[broker_id],
+                "replicas": replicas[broker_id],
+                "not_in_sync": missing[broker_id],
+            }
+        )
+    return rows
 
 
 def _document(state: ClusterState, reasons: Mapping[TopicPartition, Sequence[str]]) -> dict[str, Any]:
     return {
         "cluster_id": state.cluster_id,
         "controller": None if state.controller_id == NO_BROKER else state.controller_id,
-        "brokers": [_broker(one, state) for one in _all_brokers(state)],
+        "brokers": _broker_rows(state),
         "topics": state.topics,
         "partitions": len(state.partitions),
         "counts": {trouble.name.lower(): count for trouble, count in state.counts.items()},
@@ -212,7 +233,8 @@ def elect(options: Options) -> None:
         }
         for one in results
     ]
-    show(rows, ELECTED_COLUMNS, as_json=options.json, empty="No partition needs an election.")
+    shown = rows if options.json else merged(rows, ELECTED_COLUMNS, "partition")
+    show(shown, ELECTED_COLUMNS, as_json=options.json, empty="No partition needs an election.")
     failed = [one for one in results if one.code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)]
     if failed:
         raise ApiError(failed[0].code, f"no leader was elected for {numbered(len(failed), 'partition')}")

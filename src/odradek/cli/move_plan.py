@@ -8,7 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.values import value
-from odradek.cli.output import Column, say, show, sized
+from odradek.cli.output import Column, merged, say, show, sized, spans
 from odradek.client.cluster_state import ClusterPartition, ClusterState
 from odradek.client.reassignment_admin import Move, ReassignmentAdmin
 from odradek.client.replica_placement import Replicas
@@ -22,7 +22,7 @@ COLUMNS = (
     Column("bytes", sized, title="to copy"),
     Column("under_way", title="moves to now"),
 )
-KEPT_COLUMNS = (Column("topic"), Column("partition"), Column("reason", title="why it stays"))
+KEPT_COLUMNS = (Column("topic"), Column("partition", spans), Column("reason", title="why it stays"))
 
 
 @value
@@ -143,7 +143,7 @@ def show_plan(plan: Plan) -> None:
     if plan.kept:
         print()
         kept = [{"topic": topic, "partition": one, "reason": why} for (topic, one), why in plan.kept.items()]
-        show(kept, KEPT_COLUMNS, as_json=False, empty="")
+        show(merged(kept, KEPT_COLUMNS, "partition"), KEPT_COLUMNS, as_json=False, empty="")
     if rows:
         print()
         say(_summary(plan))

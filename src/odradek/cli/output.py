@@ -50,6 +50,19 @@ def counted(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else plain(value)
 
 
+def spans(value: object) -> str:
+    """Sorted whole numbers, runs of them as first and last: 0-3, 7."""
+    if not isinstance(value, list):
+        return plain(value)
+    runs: list[list[int]] = []
+    for number in value:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs) or "-"
+
+
 def sized(value: object) -> str:
     """Bytes: 1.2 MB."""
     if not isinstance(value, int) or value < 0:
@@ -160,6 +173,21 @@ def show(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty
         print(line)
     if not is_any:
         say(empty)
+
+
+def merged(rows: Iterable[Row], columns: Sequence[Column], number: str) -> list[Row]:
+    """Rows that show the same except for one whole number become one row with all the numbers, sorted.
+
+    Only for people: each row keeps its columns alone. Show that column by `spans`.
+    """
+    found: dict[str, tuple[dict[str, Any], list[int]]] = {}
+    for row in rows:
+        others = {one.name: row.get(one.name) for one in columns if one.name != number}
+        found.setdefault(repr(others), (others, []))[1].append(row[number])
+    return [
+        others | {number: sorted(numbers) if len(numbers) > 1 else numbers[0]}
+        for others, numbers in found.values()
+    ]
 
 
 def show_lines(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty: str) -> None:
