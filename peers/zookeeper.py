@@ -69,6 +69,12 @@ class ZooKeeperServer:
         return f"{HOST}:{self.port}"
 
     @property
+    def pid(self) -> int:
+        """The process id; only while it runs."""
+        assert self._process is not None, "not started"
+        return self._process.pid
+
+    @property
     def is_running(self) -> bool:
         """Whether its process has not ended."""
         return self._process is not None and self._process.poll() is None

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import random
 import shutil
 import sys
@@ -10,10 +11,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from campaigns.crash.campaign import Broken, Campaign, Load
+from campaigns.crash.campaign import CLIENTS_LOG, Broken, Campaign, Load
 from campaigns.crash.cluster_campaign import CLUSTER_SETTINGS, ClusterCampaign
+from campaigns.crash.clusters import Cluster, ZooKeeperCluster
 from campaigns.crash.commits import Commits
-from campaigns.crash.mishaps import Mishap
+from campaigns.crash.mishaps import Mishap, possible
 from campaigns.crash.produces import Produces, ReplicatedProduces
 from campaigns.crash.rebalances import Rebalances
 from campaigns.crash.transactions import Transactions
@@ -41,6 +43,9 @@ def main() -> int:
         metavar="NAME,...",
         help="with --brokers: only these (campaigns/crash/mishaps)",
     )
+    parser.add_argument(
+        "--zookeeper", action="store_true", help="with --brokers: around a ZooKeeper, not under a supervisor"
+    )
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the broker"
@@ -49,6 +54,7 @@ def main() -> int:
     settings = dict(assignment.split("=", 1) for assignment in options.set)
     started = time.monotonic()
     scratch = Path(tempfile.mkdtemp(prefix="odradek-crash-"))
+    CLIENTS_LOG.addHandler(logging.FileHandler(scratch / "clients.log"))
     attack = _attack_broker if options.brokers == 1 else _attack_cluster
     try:
         counted = attack(scratch, options, settings)
@@ -90,18 +96,28 @@ def _attack_cluster(
     """A campaign on a cluster of three; returns what was counted. Raises Broken."""
     kind = LOADS_OF_CLUSTERS[options.during]
     given = {**CLUSTER_SETTINGS, **kind.broker_settings, **settings}
-    cluster = ClusterProcess(
-        scratch / "data", options.brokers, settings=given, log_path=scratch / "log", test_faults=True
-    )
-    mishaps = [Mishap[name] for name in options.mishaps.split(",")] if options.mishaps else list(Mishap)
+    cluster = _new_cluster(scratch, options, given)
+    able = possible(cluster)
+    mishaps = [Mishap[name] for name in options.mishaps.split(",")] if options.mishaps else able
     campaign = ClusterCampaign(cluster, random.Random(options.seed), mishaps)
     try:
         cluster.start()
+        campaign.await_whole()  # before that a topic may be refused its three replicas
         load = kind(cluster.bootstrap_servers, random.Random(options.seed + 1))
         campaign.run(load, options.kills)
     finally:
         cluster.close()
     return {**campaign.counted(), **load.counted()}
+
+
+def _new_cluster(scratch: Path, options: argparse.Namespace, settings: dict[str, str]) -> Cluster:
+    log_path = scratch / "log"
+    if not options.zookeeper:
+        return ClusterProcess(
+            scratch / "data", options.brokers, settings=settings, log_path=log_path, test_faults=True
+        )
+    del settings["broker.session.timeout.ms"]
+    return ZooKeeperCluster(scratch / "data", options.brokers, settings=settings, log_path=log_path)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 The load (`Load`) defines its clients and what must hold afterwards.
 """
 
+import logging
 import random
 import threading
 import time
@@ -18,6 +19,9 @@ BEFORE_S = (0.2, 1.5)
 AFTER_S = (0.0, 0.5)
 QUIET = {"log_level": 0}
 """For librdkafka, which has much to say about brokers that go away."""
+CLIENTS_LOG = logging.getLogger("campaigns.crash.clients")
+"""What clients say that are not quiet; a campaign keeps it beside what was on disk."""
+CLIENTS_LOG.propagate = False
 QUICK_RECONNECTS = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100, "retry.backoff.ms": 20}
 """For librdkafka: rounds are short, so clients shall be back soon."""
 
@@ -65,6 +69,14 @@ class Load(ABC):
     @abstractmethod
     def counted(self) -> dict[str, int]:
         """What happened so far, in numbers."""
+
+    def acknowledged(self) -> int | None:
+        """How many promises clients have got so far; None if that is not known while they work."""
+        return None
+
+    def errors(self) -> int:
+        """How many errors have reached the applications, of those that clients do not mend by themselves."""
+        return 0
 
     def close(self) -> None:
         """End all clients, whether the broker runs or not."""

@@ -10,10 +10,11 @@ import time
 from collections.abc import Sequence
 
 from campaigns.crash.campaign import AFTER_S, Broken, Load
-from campaigns.crash.mishaps import SESSION_TIMEOUT_MS, Mishap, aim, carry_out, drawn, metadata_of, stop
+from campaigns.crash.carrying_out import Scene, carry_out, stop
+from campaigns.crash.clusters import Cluster
+from campaigns.crash.mishaps import SESSION_TIMEOUT_MS, Mishap, aim, drawn, metadata_of
 from campaigns.crash.replicas_check import check_replicas
 from odradek.base.errors import OdradekError
-from odradek.testing.cluster_process import ClusterProcess
 
 # A broker that ends often is started again after up to 30 s, and then verifies its logs.
 WHOLE_TIMEOUT_S = 90.0
@@ -26,6 +27,7 @@ CLUSTER_SETTINGS = {
     "transaction.state.log.replication.factor": "3",
     "transaction.state.log.min.isr": "2",
     "broker.session.timeout.ms": str(SESSION_TIMEOUT_MS),
+    "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
     "replica.lag.time.max.ms": "3000",
 }
 
@@ -33,9 +35,7 @@ CLUSTER_SETTINGS = {
 class ClusterCampaign:
     """A cluster, its mishaps, and what was counted meanwhile."""
 
-    def __init__(
-        self, cluster: ClusterProcess, chance: random.Random, mishaps: Sequence[Mishap] = tuple(Mishap)
-    ) -> None:
+    def __init__(self, cluster: Cluster, chance: random.Random, mishaps: Sequence[Mishap]) -> None:
         """One of `mishaps` happens in each round, all equally often."""
         self._cluster = cluster
         self._chance = chance
@@ -81,7 +81,7 @@ class ClusterCampaign:
         aimed = aim(next(self._mishaps), self._cluster, self._chance)
         load.await_moment()
         print(f"round {self._rounds:3}, {time.strftime('%H:%M:%S')}: {aimed}", flush=True)
-        carry_out(aimed, self._cluster, self._chance)
+        carry_out(aimed, Scene(self._cluster, load, self._chance, self.await_whole))
         self._kills += len(aimed.kills)
         time.sleep(self._chance.uniform(*AFTER_S))
         whole_s = self.await_whole()

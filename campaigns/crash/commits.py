@@ -228,6 +228,10 @@ class Commits(Load):
             if group in still and still[group] == offset:
                 self._standing.check(group, offset, found[group])
 
+    def acknowledged(self) -> int:
+        promises = [committer.promise for committer in self._committers]
+        return sum(one.attempted - one.refused for one in promises)
+
     def counted(self) -> dict[str, int]:
         promises = [committer.promise for committer in self._committers]
         return {

@@ -1,41 +1,23 @@
-"""What happens to a cluster in one round of `./dev crash --brokers`, and to which of its processes.
+"""What may happen to a cluster in one round of `./dev crash --brokers`, and to which of its processes.
 
 A broker is chosen by what it does: it leads a written partition, decides as the controller, or coordinates.
 That is looked up before the load's moment, so that the mishap follows the moment at once.
 """
 
-import os
 import random
-import shutil
-import signal
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from campaigns.crash.campaign import Broken
+from campaigns.crash.clusters import Cluster, ZooKeeperCluster
 from odradek.base.ids import BrokerId
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.client.configuration import ClientConfig
-from odradek.testing.cluster_process import ClusterProcess
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 SESSION_TIMEOUT_MS = 4_000
 METADATA_VERSION = 12
-# How long a broker may take to hand over and stop.
-STOP_TIMEOUT_S = 45.0
-# How much longer than its session a process stands still.
-STILL_S = (0.5, 3.0)
-# Between the kills of two brokers: sometimes the second one has just become the leader.
-BETWEEN_S = (0.0, 0.0, 0.3, 2.5)
-# The directions of a one-way cut, and how long cuts last.
-WAYS = ("in", "out")
-CUT_S = (1.0, 6.0, 3 * SESSION_TIMEOUT_MS / 1_000)
-# How much older than the last one an image of a disk is.
-BETWEEN_IMAGES_S = (1.0, 4.0)
-# How long nobody supervises; sometimes longer than a session.
-UNSUPERVISED_S = (0.0, 1.0, 6.0)
 
 
 class Mishap(Enum):
@@ -60,6 +42,11 @@ class Mishap(Enum):
     FULL_DISK = "the disk of a broker is full: it ends and is started again"
     WIPED_DISK = "a stop of the cluster, a disk wiped, and a new start"
     OLD_DISK = "a stop, and a start with an older image of a disk, with its clean mark"
+    ROLLING = "SIGTERM to each broker, the next when the cluster is whole: no client gets an error"
+    STILL_IN_WRITE = "SIGSTOP of the controller inside a write to the store, for three sessions, SIGCONT"
+    STILL_STORE = "SIGSTOP of the process of the metadata store for longer than a session, SIGCONT"
+    KILL_ZOOKEEPER = "kill -9 of ZooKeeper, and a new start"
+    ZOOKEEPER_AWAY = "ZooKeeper is away for 60 s: acknowledgements go on, leaders and ISRs stay"
 
 
 CLEAN: Final = frozenset(
@@ -77,9 +64,25 @@ CLEAN: Final = frozenset(
         Mishap.FULL_DISK,
         Mishap.WIPED_DISK,
         Mishap.OLD_DISK,
+        Mishap.ROLLING,
+        Mishap.STILL_IN_WRITE,
+        Mishap.STILL_STORE,
+        Mishap.KILL_ZOOKEEPER,
+        Mishap.ZOOKEEPER_AWAY,
     }
 )
 """After which no broker has to say that its logs were not closed by a stop."""
+
+OF_SUPERVISORS: Final = frozenset({Mishap.KILL_SUPERVISOR, Mishap.KILL_UNSUPERVISED})
+"""What happens only where a supervisor holds the metadata store."""
+OF_ZOOKEEPER: Final = frozenset({Mishap.KILL_ZOOKEEPER, Mishap.ZOOKEEPER_AWAY})
+"""What happens only around a ZooKeeper."""
+
+
+def possible(cluster: Cluster) -> list[Mishap]:
+    """What may happen to a cluster of this kind."""
+    missing = OF_SUPERVISORS if isinstance(cluster, ZooKeeperCluster) else OF_ZOOKEEPER
+    return [mishap for mishap in Mishap if mishap not in missing]
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def drawn(chance: random.Random, among: Sequence[Mishap] = tuple(Mishap)) -> Ite
         yield from chance.sample(among, len(among))
 
 
-def aim(mishap: Mishap, cluster: ClusterProcess, chance: random.Random) -> Aimed:
+def aim(mishap: Mishap, cluster: Cluster, chance: random.Random) -> Aimed:
     """Choose the brokers. The cluster must be whole."""
     seen = metadata_of(cluster.bootstrap_servers)
     leaders: dict[bool, list[BrokerId]] = {False: [], True: []}
@@ -116,7 +119,12 @@ def aim(mishap: Mishap, cluster: ClusterProcess, chance: random.Random) -> Aimed
     match mishap:
         case Mishap.KILL_LEADER | Mishap.STAND_STILL | Mishap.CUT_LEADER | Mishap.STILL_LEADER:
             brokers = [chance.choice(leaders[False])]
-        case Mishap.KILL_CONTROLLER | Mishap.ISOLATE_CONTROLLER | Mishap.STILL_CONTROLLER:
+        case (
+            Mishap.KILL_CONTROLLER
+            | Mishap.ISOLATE_CONTROLLER
+            | Mishap.STILL_CONTROLLER
+            | Mishap.STILL_IN_WRITE
+        ):
             brokers = [seen.controller_id]
         case Mishap.KILL_COORDINATOR:
             brokers = [chance.choice(leaders[True] or ids)]
@@ -132,85 +140,17 @@ def aim(mishap: Mishap, cluster: ClusterProcess, chance: random.Random) -> Aimed
             | Mishap.OLD_DISK
         ):
             brokers = [chance.choice(ids)]
-        case Mishap.KILL_SUPERVISOR | Mishap.RESTART:
+        case Mishap.ROLLING:
+            brokers = chance.sample(ids, len(ids))
+        case (
+            Mishap.KILL_SUPERVISOR
+            | Mishap.RESTART
+            | Mishap.STILL_STORE
+            | Mishap.KILL_ZOOKEEPER
+            | Mishap.ZOOKEEPER_AWAY
+        ):
             brokers = []
     return Aimed(mishap, tuple(brokers))
-
-
-def carry_out(aimed: Aimed, cluster: ClusterProcess, chance: random.Random) -> None:
-    """Do it; returns when it is over, which is before the cluster is whole. Raises Broken."""
-    pids = [cluster.pid_of(broker_id) for broker_id in aimed.brokers]
-    match aimed.mishap:
-        case Mishap.TERMINATE:
-            os.kill(pids[0], signal.SIGTERM)
-            _await_end(pids[0])
-        case Mishap.STAND_STILL:
-            _stand_still(pids, SESSION_TIMEOUT_MS / 1_000 + chance.uniform(*STILL_S))
-        case Mishap.STILL_LEADER | Mishap.STILL_CONTROLLER | Mishap.STILL_TWO:
-            _stand_still(pids, 3 * SESSION_TIMEOUT_MS / 1_000)
-        case Mishap.CUT_LEADER:
-            _cut(cluster, aimed.brokers[0], chance, {"from": "brokers", "way": chance.choice(WAYS)})
-        case Mishap.CUT_STORE:
-            _cut(cluster, aimed.brokers[0], chance, {"from": "store", "way": chance.choice(WAYS)})
-        case Mishap.ISOLATE_CONTROLLER:
-            _cut(cluster, aimed.brokers[0], chance, {})
-        case Mishap.FULL_DISK:
-            cluster.fault(aimed.brokers[0], {"fault": "full_disk"})
-            _await_end(pids[0])
-        case Mishap.WIPED_DISK:
-            stop(cluster)
-            shutil.rmtree(cluster.directory_of(aimed.brokers[0]))
-            cluster.start()
-        case Mishap.OLD_DISK:
-            _put_back_older_disk(cluster, aimed.brokers[0], chance)
-        case Mishap.KILL_SUPERVISOR | Mishap.KILL_UNSUPERVISED:
-            cluster.kill_supervisor()
-            _kill(pids, chance)
-            time.sleep(chance.choice(UNSUPERVISED_S))
-            cluster.start()
-        case Mishap.RESTART:
-            stop(cluster)
-            cluster.start()
-        case _:
-            _kill(pids, chance)
-
-
-def _stand_still(pids: Sequence[int], seconds: float) -> None:
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    time.sleep(seconds)
-    for pid in pids:
-        os.kill(pid, signal.SIGCONT)
-
-
-def _cut(
-    cluster: ClusterProcess, broker_id: BrokerId, chance: random.Random, what: Mapping[str, str]
-) -> None:
-    """Hold back what goes between a broker and others, for less or more than a session."""
-    cut = cluster.fault(broker_id, {"fault": "isolate", **what})
-    time.sleep(chance.choice(CUT_S))
-    cluster.fault(broker_id, {"fault": "remove", **cut})
-
-
-def _put_back_older_disk(cluster: ClusterProcess, broker_id: BrokerId, chance: random.Random) -> None:
-    """As from a backup: whole, and stopped cleanly, but not the last thing that the broker had."""
-    directory = cluster.directory_of(broker_id)
-    image = directory.with_name(f"{directory.name}.image")
-    stop(cluster)
-    shutil.copytree(directory, image)
-    cluster.start()
-    time.sleep(chance.choice(BETWEEN_IMAGES_S))
-    stop(cluster)
-    shutil.rmtree(directory)
-    image.rename(directory)
-    cluster.start()
-
-
-def stop(cluster: ClusterProcess) -> None:
-    """Stop the cluster. Raises Broken if that is not clean."""
-    code = cluster.stop()
-    if code != 0:
-        raise Broken(f"the cluster did not stop cleanly: exit code {code}")
 
 
 def metadata_of(bootstrap: str) -> MetadataResponse:
@@ -218,22 +158,3 @@ def metadata_of(bootstrap: str) -> MetadataResponse:
     with ClientConfig(bootstrap, request_timeout_ms=5_000).connect() as connection:
         request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
         return connection.ask(request, MetadataResponse, METADATA_VERSION)
-
-
-def _kill(pids: Sequence[int], chance: random.Random) -> None:
-    for number, pid in enumerate(pids):
-        if number:
-            time.sleep(chance.choice(BETWEEN_S))
-        os.kill(pid, signal.SIGKILL)
-
-
-def _await_end(pid: int) -> None:
-    """Until then the cluster is still whole. Raises Broken when the process does not end."""
-    deadline = time.monotonic() + STOP_TIMEOUT_S
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.02)
-    raise Broken(f"a broker has not stopped within {STOP_TIMEOUT_S} s of SIGTERM")

@@ -6,6 +6,9 @@ several partitions. After each round the whole log is read back and compared wit
 - every acknowledged record is at the offset that its acknowledgement named, with its content;
 - offsets are dense from 0, so no torn batch is served and nothing is skipped;
 - no record of an idempotent producer is there twice.
+
+On a cluster another plain producer writes to a topic of its own with acks=1. What it loses when a leader
+ends is counted, because that is what acks=1 allows; what is there was sent, at dense offsets.
 """
 
 import random
@@ -16,10 +19,11 @@ from typing import ClassVar
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
-from campaigns.crash.campaign import QUICK_RECONNECTS, QUIET, Broken, Load
+from campaigns.crash.campaign import CLIENTS_LOG, QUICK_RECONNECTS, QUIET, Broken, Load
 from odradek.client.admin import Admin
 
 TOPIC = "crash"
+LOSSY_TOPIC = "crash-acks-1"
 PARTITIONS = 3
 PRODUCERS = 3
 # The remainder of its numbers, modulo PRODUCERS: what it sends again may be there twice.
@@ -63,10 +67,19 @@ class Writer(threading.Thread):
     """One producer that writes every `PRODUCERS`th number until it is told to stop."""
 
     def __init__(
-        self, bootstrap: str, first: int, acknowledged: Acknowledged, chance: random.Random, bytes_per_s: int
+        self,
+        bootstrap: str,
+        first: int,
+        acknowledged: Acknowledged,
+        chance: random.Random,
+        bytes_per_s: int,
+        *,
+        topic: str = TOPIC,
     ) -> None:
+        """Of the topic TOPIC a writer waits for all replicas in sync, of LOSSY_TOPIC for the leader alone."""
         super().__init__(daemon=True)
         self.number = first
+        self._topic = topic
         self._acknowledged = acknowledged
         self._sizes = chance.choices((20, 200, 2_000, 20_000), (40, 40, 15, 5), k=997)
         self._bytes_per_s = bytes_per_s
@@ -74,15 +87,17 @@ class Writer(threading.Thread):
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
-                "enable.idempotence": first % PRODUCERS != PLAIN,
-                "acks": "all",
+                "enable.idempotence": topic == TOPIC and first % PRODUCERS != PLAIN,
+                "acks": "all" if topic == TOPIC else "1",
                 "linger.ms": chance.choice((0, 1, 5, 50)),
                 "compression.type": chance.choice(("none", "lz4", "zstd")),
                 **QUICK_RECONNECTS,
                 "message.timeout.ms": 120_000,
                 "queue.buffering.max.messages": 20_000,
-                **QUIET,
-            }
+                # Why a producer begins a new epoch, and what it then sends again.
+                "debug": "eos",
+            },
+            logger=CLIENTS_LOG,
         )
 
     def run(self) -> None:
@@ -95,7 +110,10 @@ class Writer(threading.Thread):
             value = b"%012d" % self.number + b"x" * self._sizes[self.number % len(self._sizes)]
             try:
                 self._producer.produce(
-                    TOPIC, value, partition=self.number % PARTITIONS, on_delivery=self._acknowledged.delivered
+                    self._topic,
+                    value,
+                    partition=self.number % PARTITIONS,
+                    on_delivery=self._acknowledged.delivered,
                 )
             except BufferError:
                 self._producer.poll(0.05)
@@ -113,8 +131,8 @@ class Writer(threading.Thread):
             raise Broken(f"{left} records were neither acknowledged nor refused")
 
 
-def read_back(bootstrap: str) -> dict[Place, int]:
-    """The number at each place of the whole topic; raises Broken when offsets are not dense."""
+def read_back(bootstrap: str, topic: str = TOPIC) -> dict[Place, int]:
+    """The number at each place of a whole topic; raises Broken when offsets are not dense."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -128,7 +146,7 @@ def read_back(bootstrap: str) -> dict[Place, int]:
     )
     found: dict[Place, int] = {}
     try:
-        consumer.assign([TopicPartition(TOPIC, number, 0) for number in range(PARTITIONS)])
+        consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
         following = [0] * PARTITIONS
         ended: set[int] = set()
         deadline = time.monotonic() + READ_TIMEOUT_S
@@ -209,6 +227,12 @@ class Produces(Load):
         self._found = len(found)
         check(self._acknowledged, found)
 
+    def acknowledged(self) -> int:
+        return len(self._acknowledged.numbers)
+
+    def errors(self) -> int:
+        return self._acknowledged.refused
+
     def counted(self) -> dict[str, int]:
         return {
             "acknowledged": len(self._acknowledged.numbers),
@@ -217,7 +241,59 @@ class Produces(Load):
         }
 
 
+def count_lost(acknowledged: Acknowledged, found: dict[Place, int], following: int) -> int:
+    """How many records that only a leader had promised are gone. Raises Broken when one was never sent."""
+    with acknowledged.lock:
+        promised = dict(acknowledged.numbers)
+    unsent = [(place, number) for place, number in found.items() if number >= following]
+    if unsent:
+        raise Broken(f"{len(unsent)} records were never sent: {unsent[:5]}")
+    return len(set(promised.values()) - set(found.values()))
+
+
 class ReplicatedProduces(Produces):
-    """The same with less data: they write for as long as a cluster takes to get whole."""
+    """The same with less data, for as long as a cluster takes to get whole, and a producer with acks=1."""
 
     bytes_per_s: ClassVar[tuple[int, ...]] = (100_000, 300_000, 300_000, 2_000_000)
+
+    def __init__(self, bootstrap: str, chance: random.Random) -> None:
+        super().__init__(bootstrap, chance)
+        self._told_by_leaders = Acknowledged()
+        self._lossy: Writer | None = None
+        self._following_lossy = 0  # the first number that the producer with acks=1 has not used
+        self._lost = 0
+        with Admin(bootstrap) as admin:
+            admin.create_topic(LOSSY_TOPIC, partitions=PARTITIONS)
+
+    def begin(self) -> None:
+        super().begin()
+        self._lossy = Writer(
+            self._bootstrap,
+            self._following_lossy,
+            self._told_by_leaders,
+            self._chance,
+            self.bytes_per_s[0],
+            topic=LOSSY_TOPIC,
+        )
+        self._lossy.start()
+
+    def settle(self) -> None:
+        super().settle()
+        assert self._lossy is not None, "begin comes before"
+        self._lossy.finish()
+        self._following_lossy = self._lossy.number
+
+    def check(self) -> None:
+        super().check()
+        found = read_back(self._bootstrap, LOSSY_TOPIC)
+        self._lost = count_lost(self._told_by_leaders, found, self._following_lossy)
+
+    def errors(self) -> int:
+        return super().errors() + self._told_by_leaders.refused
+
+    def counted(self) -> dict[str, int]:
+        return {
+            **super().counted(),
+            "acknowledged_by_acks_1": len(self._told_by_leaders.numbers),
+            "lost_of_acks_1": self._lost,
+        }

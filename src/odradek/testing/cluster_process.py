@@ -73,6 +73,12 @@ class ClusterProcess:
         """Whether a supervisor was started and not ended."""
         return self._supervisor is not None
 
+    @property
+    def store_pid(self) -> int:
+        """The supervisor's process, which holds the metadata store; it must be running."""
+        assert self._supervisor is not None, "no supervisor runs"
+        return self._supervisor.pid
+
     def directory_of(self, broker_id: BrokerId) -> Path:
         """The log directory of a broker."""
         return Path(broker_directory(str(self.data_dir), broker_id))

@@ -2,7 +2,7 @@
 
 import pytest
 from campaigns.crash.campaign import Broken
-from campaigns.crash.produces import PLAIN, Acknowledged, Place, check
+from campaigns.crash.produces import PLAIN, Acknowledged, Place, check, count_lost
 
 # Numbers at their offsets, in one partition.
 WRITTEN: dict[Place, int] = {(0, offset): offset for offset in range(6)}
@@ -34,3 +34,13 @@ def test_a_plain_producers_record_may_be_there_twice() -> None:
 def test_a_broken_promise_is_found(found: dict[Place, int], words: str) -> None:
     with pytest.raises(Broken, match=words):
         check(Acknowledged(numbers=dict(WRITTEN)), found)
+
+
+def test_what_a_leader_alone_has_promised_may_be_lost_and_is_counted() -> None:
+    found = {(0, 0): 0, (0, 1): 5, (0, 2): 3}
+    assert count_lost(Acknowledged(numbers=dict(WRITTEN)), found, len(WRITTEN)) == 3
+
+
+def test_a_record_that_was_never_sent_is_found() -> None:
+    with pytest.raises(Broken, match="1 records were never sent"):
+        count_lost(Acknowledged(numbers=dict(WRITTEN)), WRITTEN, len(WRITTEN) - 1)
