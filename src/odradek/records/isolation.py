@@ -37,6 +37,10 @@ class AbortedTransactions:
         for producer_id, offsets in told.items():
             self.ahead[producer_id] = deque(sorted(offsets.union(self.ahead.get(producer_id, ()))))
 
+    def copy(self) -> "AbortedTransactions":
+        """What is known now, for a reader that may have to begin again here."""
+        return AbortedTransactions({one: deque(ahead) for one, ahead in self.ahead.items()}, set(self.open))
+
     def hides(self, header: BatchHeader, is_abort: bool) -> bool:
         """Whether this batch is a marker or part of an aborted transaction; call once per batch, in order."""
         starts = self.ahead.get(header.producer_id)

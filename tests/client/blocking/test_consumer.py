@@ -77,8 +77,8 @@ def interrupt() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-INNER = {"put_back", "put_back_unless_committed"}
-"""What the consumer of asyncio has for the other one alone."""
+INNER = {"put_back", "put_back_unless_committed", "poll_pieces", "undo", "stream"}
+"""What the consumer of asyncio has for the other one alone, and what only makes sense there."""
 
 
 def test_both_consumers_have_the_same_methods_and_describe_them() -> None:
@@ -416,3 +416,17 @@ def test_close_ends_in_time_when_nobody_answers() -> None:
     assert not consumer._network._thread.is_alive()
     with pytest.raises(ApiError, match="closed"):
         consumer.poll(0)
+
+
+def test_columns_that_an_interrupted_call_did_not_return_come_again(make: Make, topic: str) -> None:
+    pytest.importorskip("pyarrow")
+    with make(enable_auto_commit=False) as consumer:
+        partition = assigned(consumer, topic)
+        batch = consumer.poll_batch(10, max_records=4)
+        assert batch is not None
+        assert batch.column("offset").to_pylist() == [0, 1, 2, 3]
+        pieces = consumer._network.run(consumer._consumer.poll_pieces(10, 3, False))
+        assert pieces
+        consumer._pieces.extend(pieces)  # as if Ctrl-C came while the call returned
+        assert consumer.position(partition) == 4
+        assert read(consumer, 6) == list(range(4, 10))

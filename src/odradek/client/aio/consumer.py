@@ -4,7 +4,7 @@
         async for record in consumer:
             ...
 
-What is committed and what the application has is kept by `Committing` and `HandedOut`.
+Jobs of their own: `Committing`, `HandedOut` (what the application has), `Rebalancing` (the listener).
 
 Invariants: nothing is awaited between the moment when records leave the core and the moment when the
 application has them, so cancelling an await loses none. One coroutine polls at a time (C1). Heartbeats are
@@ -12,17 +12,18 @@ sent while the application awaits anything at all.
 """
 
 import asyncio
-import inspect
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError, WakeupError
+from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
+from odradek.client.aio.columns import BATCH_RECORDS, first_of, joined
 from odradek.client.aio.committing import CommitOptions, Committing, ConsumerInterceptor
 from odradek.client.aio.consumer_settings import consumer_options
 from odradek.client.aio.driver import Driver
@@ -30,10 +31,12 @@ from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.rebalance_listener import RebalanceListener
+from odradek.client.aio.rebalancing import Rebalancing
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
-from odradek.client.core.consumer.consumer_core import Change, ConsumerCore, Step
+from odradek.client.core.consumer.consumer_core import ConsumerCore
 from odradek.client.core.consumer.deserializing import Deserializer, converter
+from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.waiting import Cause, Why
@@ -41,6 +44,10 @@ from odradek.client.settings import Client, read_settings
 
 if TYPE_CHECKING:
     import ssl
+
+    import pyarrow as pa
+
+T = TypeVar("T")
 
 _log: Final = logging.getLogger("odradek.consumer")
 
@@ -76,7 +83,6 @@ class Consumer:
             request_timeout_ms=options.request_timeout_ms,
         )
         self._is_committed_only = options.fetch.is_committed_only
-        self._listener = listener or RebalanceListener()
         self._convert = converter(key_deserializer, value_deserializer)
         self._interceptors = interceptors
         self._max_poll_records = read[known.MAX_POLL_RECORDS]
@@ -89,6 +95,9 @@ class Consumer:
             timeout_s=self._api_timeout_s,
         )
         self._commits = Committing(self._driver, self._queries, self._handed_out, interceptors, commits)
+        self._rebalancing = Rebalancing(
+            self._driver, self._core, self._commits, self._handed_out, listener or RebalanceListener()
+        )
         self._is_polling = False
         # Whether the poll that waits, or the next one, is to end with WakeupError.
         self._is_woken = False
@@ -122,7 +131,7 @@ class Consumer:
         else:
             self._core.subscription.subscribe_pattern(re.compile(pattern))
         if listener is not None:
-            self._listener = listener
+            self._rebalancing.listener = listener
         self._core.follow_subscription()
         self._driver.pump()
 
@@ -144,7 +153,7 @@ class Consumer:
         """
         self._check_open()
         try:
-            await self._give_up_all()
+            await self._rebalancing.give_up_all()
         finally:
             self._handed_out.clear()
             self._core.unsubscribe()
@@ -195,14 +204,62 @@ class Consumer:
             finally:
                 self._is_polling = False
 
+    def stream(self) -> AsyncIterator[ConsumerRecord]:
+        """Each record, forever, as `async for record in consumer` does."""
+        return self.__aiter__()
+
+    async def poll_batch(
+        self,
+        timeout: float | None = 1.0,
+        *,
+        max_records: int = BATCH_RECORDS,
+        include_headers: bool = False,
+    ) -> "pa.RecordBatch | None":
+        """Up to `max_records` records as columns, those of Spark's Kafka source; None when the time is over.
+
+        Otherwise as `poll`, but without deserializers, interceptors and `max.poll.records`. Needs pyarrow.
+        """
+        return joined(await self.poll_pieces(timeout, max_records, include_headers))
+
+    async def poll_pieces(
+        self, timeout: float | None, max_records: int, include_headers: bool
+    ) -> list[Piece]:
+        """`poll_batch` before its pieces are joined."""
+        missing = missing_extra("arrow", "poll_batch")
+        if missing:
+            raise ApiError(ErrorCode.INVALID_REQUEST, missing)
+        if self._convert is not None or self._interceptors:
+            said = "poll_batch returns columns of bytes: a consumer with deserializers or interceptors polls"
+            raise ApiError(ErrorCode.INVALID_REQUEST, said)
+        self._begin_poll()
+        try:
+            self._handed_out.give_back(self.assignment())
+            pieces = await self._poll_until(
+                timeout, lambda: self._take_columns(max_records, with_headers=include_headers)
+            )
+            self._handed_out.last = [first_of(piece) for piece in pieces]
+            return pieces
+        finally:
+            self._is_polling = False
+
+    def undo(self, pieces: Sequence[Piece]) -> None:
+        """The application did not get these, the last ones that were returned."""
+        for piece in reversed(pieces):
+            state = self._core.subscription.states.get(piece.partition)
+            if state is not None and state.offset > piece.first:
+                state.offset = piece.first
+
     async def _poll(self, timeout: float | None, count: int) -> list[ConsumerRecord]:
-        """C1: at least one round, then until records or the end of the time; C2: see `_take`."""
+        return await self._poll_until(timeout, lambda: self._take(count))
+
+    async def _poll_until(self, timeout: float | None, take: Callable[[], list[T]]) -> list[T]:
+        """C1: at least one round, then until there is something or the end of the time; C2: see `_take`."""
         end_ms = None if timeout is None else self._driver.now_ms + int(timeout * 1000)
         is_first = True
         while True:
             self._check_open()
             self._has_polled()
-            await self._rebalance()
+            await self._rebalancing.carry_out(self._max_poll_interval_ms)
             self._commits.commit_in_time()
             self._driver.pump()
             if is_first:
@@ -211,9 +268,9 @@ class Consumer:
             error = self._core.take_error()
             if error is not None:
                 raise error
-            records = self._take(count)
-            if records:
-                return records
+            found = [] if self._core.change() is not None else take()
+            if found:
+                return found
             if await self._decompressed():
                 continue
             left_ms = None if end_ms is None else end_ms - self._driver.now_ms
@@ -263,8 +320,6 @@ class Consumer:
 
     def _take(self, count: int) -> list[ConsumerRecord]:
         """Records, if there are any; the next fetches are sent before they are returned (C2)."""
-        if self._core.change() is not None:
-            return []
         records = self._core.take(count, self._convert)
         self._driver.pump()
         for one in self._interceptors if records else ():
@@ -274,39 +329,11 @@ class Consumer:
                 _log.exception("an interceptor failed; its records are passed on as they were")
         return records
 
-    # --- rebalances
-
-    async def _rebalance(self) -> None:
-        """Tell the listener, step by step; heartbeats go on meanwhile."""
-        if self._core.has_overslept:
-            self._core.has_overslept = False
-            _log.warning(
-                "poll was not called for max.poll.interval.ms (%d ms): the member of group %s joins again",
-                self._max_poll_interval_ms,
-                self._core.group,
-            )
-        while (step := self._core.change()) is not None:
-            await self._tell(step)
-            self._core.carried_out(step)
-            # This poll goes on: a member that has left joins again now, since nothing else may wake the poll.
-            self._core.polled(self._driver.now_ms)
-            self._driver.pump()
-
-    async def _tell(self, step: Step) -> None:
-        self._handed_out.give_back(step.partitions)
-        told: Awaitable[None] | None
-        match step.change:
-            case Change.REVOKED:
-                await self._commits.commit_for(step.partitions)
-                told = self._listener.on_partitions_revoked(step.partitions)
-            case Change.LOST:
-                told = self._listener.on_partitions_lost(step.partitions) if step.partitions else None
-            case _:
-                told = self._listener.on_partitions_assigned(step.partitions)
-        if inspect.isawaitable(told):
-            await told
-        if step.change is not Change.ASSIGNED:
-            self._commits.forget(step.partitions)
+    def _take_columns(self, count: int, *, with_headers: bool) -> list[Piece]:
+        """See `_take`."""
+        pieces = self._core.fetcher.take_columns(count, with_headers=with_headers)
+        self._driver.pump()
+        return pieces
 
     # --- commits
 
@@ -467,27 +494,11 @@ class Consumer:
 
     async def _say_goodbye(self) -> None:
         member = self._core.member
-        await self._give_up_all()
+        await self._rebalancing.give_up_all()
         self._core.unsubscribe()
         self._driver.pump()
         while member is not None and not member.has_left:
             await self._driver.changed()
-
-    async def _give_up_all(self) -> None:
-        """Commit what was read, and tell the listener that all partitions are given back."""
-        await self._commits.finish()
-        partitions = self.assignment()
-        member = self._core.member
-        target = None if member is None else member.target()
-        if target is not None and target.is_lost:
-            told = self._listener.on_partitions_lost(partitions) if partitions else None
-        else:
-            await self._commits.commit_for(partitions)
-            is_told = self._core.subscription.is_by_group and partitions
-            told = self._listener.on_partitions_revoked(partitions) if is_told else None
-        if inspect.isawaitable(told):
-            await told
-        self._commits.forget(partitions)
 
     async def __aenter__(self) -> Self:
         return self

@@ -26,9 +26,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from odradek.base.closing import Closing
-from odradek.base.errors import WakeupError
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, WakeupError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio import consumer as aio
+from odradek.client.aio.columns import BATCH_RECORDS, first_of, joined
 from odradek.client.aio.committing import ConsumerInterceptor
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.blocking.calls import Calls
@@ -36,10 +38,13 @@ from odradek.client.blocking.network_thread import Misuse, NetworkThread
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.deserializing import Deserializer, converter
+from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.waiting import Cause, Why
 
 if TYPE_CHECKING:
     import ssl
+
+    import pyarrow as pa
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,6 +108,8 @@ class Consumer(Closing):
         self._pending: deque[ConsumerRecord] = deque()
         # What interceptors made of one record beyond the first; only iteration fills it.
         self._spare: deque[ConsumerRecord] = deque()
+        # The same for columns.
+        self._pieces: list[Piece] = []
         # What the application got last, before interceptors; and what it certainly has not processed.
         self._last: Sequence[ConsumerRecord] = ()
         self._unprocessed: Sequence[ConsumerRecord] = ()
@@ -175,8 +182,28 @@ class Consumer(Closing):
         timeout (None) it waits as long as it takes.
         """
         with self._in_use():
-            self._fetch(timeout, max_records)
+            self._fetch(lambda calls: self._poll(calls, timeout, max_records))
             return self._hand_out()
+
+    def poll_batch(
+        self,
+        timeout: float | None = 1.0,
+        *,
+        max_records: int = BATCH_RECORDS,
+        include_headers: bool = False,
+    ) -> "pa.RecordBatch | None":
+        """Up to `max_records` records as columns, those of Spark's Kafka source; None when the time is over.
+
+        Otherwise as `poll`, but without deserializers, interceptors and `max.poll.records`. Needs pyarrow.
+        """
+        if self._convert is not None or self._interceptors:
+            said = "poll_batch returns columns of bytes: a consumer with deserializers or interceptors polls"
+            raise ApiError(ErrorCode.INVALID_REQUEST, said)
+        with self._in_use():
+            self._fetch(lambda calls: self._poll_pieces(calls, timeout, max_records, include_headers))
+            found = joined(self._pieces)
+            self._last, self._pieces = [first_of(piece) for piece in self._pieces], []
+            return found
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """The consumer itself: each record, forever.
@@ -191,7 +218,7 @@ class Consumer(Closing):
             self._network.check()
             while not self._spare:
                 if not self._pending or self._is_woken:
-                    self._fetch(None, None)
+                    self._fetch(lambda calls: self._poll(calls, None, None))
                     continue
                 records = self._intercepted([self._converted(self._pending[0])])
                 self._spare.extend(records)
@@ -206,15 +233,15 @@ class Consumer(Closing):
         self._is_woken = True
         self._network.post(self._consumer.wakeup)
 
-    def _fetch(self, timeout: float | None, max_records: int | None) -> None:
-        """Wait for records, and call the listener meanwhile; they are in `_pending` then."""
+    def _fetch(self, poll: Callable[[Calls], Coroutine[Any, Any, None]]) -> None:
+        """Wait for records, and call the listener meanwhile; they are handed over then."""
         if self._is_polling:
             raise Misuse("poll was called within poll, by a rebalance listener")
         calls = Calls()
         self._last = ()
         self._is_polling = True
         try:
-            self._network.run(self._poll(calls, timeout, max_records), calls)
+            self._network.run(poll(calls), calls)
         except WakeupError:
             self._is_woken = False
             raise
@@ -367,12 +394,25 @@ class Consumer(Closing):
         self._calls = calls
         await method(self._consumer)
 
+    async def _poll_pieces(
+        self, calls: Calls, timeout: float | None, max_records: int, include_headers: bool
+    ) -> None:
+        await self._settle()
+        self._calls = calls
+        self._poll_task = asyncio.current_task()
+        try:
+            self._pieces.extend(await self._consumer.poll_pieces(timeout, max_records, include_headers))
+        finally:
+            self._poll_task = None
+
     async def _settle(self) -> None:
         """Wait until an interrupted poll has ended, and put back what the application does not have."""
         while self._poll_task is not None:
             await asyncio.wait({self._poll_task})
         self._consumer.put_back(self._pending)
         self._pending.clear()
+        self._consumer.undo(self._pieces)
+        self._pieces.clear()
 
     async def _call(self, function: Callable[[], None]) -> None:
         await self._calls.make(function)

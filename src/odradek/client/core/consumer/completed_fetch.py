@@ -11,10 +11,11 @@ Invariants: a record is decoded once, and the CRC of its batch checked before th
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
+from odradek.client.core.consumer.column_reader import ColumnReader
 from odradek.records.blocks import DecompressionLimit
 from odradek.records.compression import Codec
 from odradek.records.control import is_abort_marker
@@ -63,7 +64,7 @@ class Away(NamedTuple):
     """A call that takes too long here: its result is for `CompletedFetch.has`."""
 
     of: "CompletedFetch"
-    call: Callable[[], bytes]
+    call: Callable[[], Any]
 
 
 class CompletedFetch:
@@ -74,6 +75,7 @@ class CompletedFetch:
         "_at",
         "_batch",
         "_batch_end",
+        "_call",
         "_checks_crc",
         "_fault",
         "_fetched_at",
@@ -82,7 +84,7 @@ class CompletedFetch:
         "_records",
         "_taken",
         "_unread",
-        "away",
+        "columns",
         "epoch",
         "next_offset",
         "partition",
@@ -120,8 +122,10 @@ class CompletedFetch:
         self._fault: OdradekError | None = None
         # The offset behind the batch.
         self._batch_end = fetched_at
-        self.away: Away | None = None
-        """What is to be called elsewhere before more can be taken; None while there is nothing."""
+        # Decompresses that batch.
+        self._call: Callable[[], bytes] | None = None
+        self.columns: ColumnReader | None = None
+        """Reads it as columns; None unless that was begun."""
         self.spent = 0
         """How much work the last `take` did, in records."""
         self.next_offset = fetched_at
@@ -132,18 +136,45 @@ class CompletedFetch:
     @property
     def is_exhausted(self) -> bool:
         """Whether there is nothing more to take."""
+        if self.columns is not None:
+            return self.columns.is_exhausted
         return self._taken >= len(self._batch) and self._is_between_batches and self._next_header() is None
 
-    def has(self, away: Away, body: bytes | OdradekError) -> None:
-        """Take over what became of the call in `away`."""
-        if away is not self.away or self._unread is None:
+    @property
+    def away(self) -> Away | None:
+        """What is to be called elsewhere before more can be taken; None while there is nothing."""
+        call = self._call if self.columns is None else self.columns.away
+        return None if call is None else Away(self, call)
+
+    def has(self, away: Away, result: Any) -> None:  # noqa: ANN401 - whatever the call returns
+        """Take over what became of the call in `away`: its result, or an OdradekError."""
+        if self.columns is not None:
+            if away.call is self.columns.away:
+                self.columns.has(result)
             return
-        self.away = None
-        if isinstance(body, OdradekError):
-            self._fault = body
+        if away.call is not self._call or self._unread is None:
+            return
+        self._call = None
+        if isinstance(result, OdradekError):
+            self._fault = result
         else:
-            self._reader = self._reader_of(body, self._unread)
+            self._reader = self._reader_of(result, self._unread)
             self._unread = None
+
+    def as_columns(self, *, with_headers: bool) -> ColumnReader | None:
+        """What reads it as columns; None if reading it in another way was begun."""
+        if self.columns is None and self._at == 0:
+            self.columns = ColumnReader(
+                self.partition,
+                self._fetched_at,
+                self._records,
+                self._aborted if self._is_committed_only else None,
+                checks_crc=self._checks_crc,
+                with_headers=with_headers,
+            )
+        if self.columns is None or self.columns.with_headers != with_headers:
+            return None
+        return self.columns
 
     def take(self, count: int, convert: Convert | None = None) -> list[ConsumerRecord]:
         """Up to `count` records; `next_offset` moves behind them, and behind what is stepped over.
@@ -246,7 +277,7 @@ class CompletedFetch:
             raise
         if body is None:
             self._unread = header
-            self.away = Away(self, partial(body_of, batch, header))
+            self._call = partial(body_of, batch, header)
         else:
             self._reader = self._reader_of(body, header)
         return True

@@ -10,13 +10,13 @@ take          C4  parses one completed fetch at a time, the next in line, which 
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
-from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_TOPIC_ID, BrokerId, TopicPartition
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_TOPIC_ID, BrokerId, Offset, TopicPartition
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.completed_fetch import (
     WORK_RECORDS_MAX,
@@ -78,6 +78,20 @@ class FetchOptions:
     rack: str = ""
     request_timeout_ms: int = 30_000
     metadata_max_age_ms: int = 300_000
+
+
+class Piece(NamedTuple):
+    """Rows of one partition."""
+
+    partition: TopicPartition
+    first: Offset
+    """The position before they were taken."""
+    rows: Any
+    """A `pyarrow.RecordBatch`."""
+
+
+_Read = Callable[[CompletedFetch, int], int | None]
+"""Takes at most so many records; returns how many, or None if it was begun in another way."""
 
 
 class Fetcher:
@@ -289,10 +303,42 @@ class Fetcher:
         It may return none although there is data, after much work or before a call `away`: take again then.
         """
         found: list[ConsumerRecord] = []
+
+        def read(current: CompletedFetch, left: int) -> int | None:
+            if current.columns is not None:
+                return None
+            taken = current.take(left, convert)
+            found.extend(taken)
+            return len(taken)
+
+        self._drain(count, read)
+        return found
+
+    def take_columns(self, count: int, *, with_headers: bool) -> list[Piece]:
+        """`take` without an object per record: up to `count` rows, each piece of one partition."""
+        found: list[Piece] = []
+
+        def read(current: CompletedFetch, left: int) -> int | None:
+            columns = current.as_columns(with_headers=with_headers)
+            if columns is None:
+                return None
+            at = columns.next_offset
+            pieces = columns.take(left)
+            current.next_offset, current.epoch = columns.next_offset, columns.epoch
+            current.spent = 0
+            found.extend(Piece(current.partition, at, rows) for rows in pieces)
+            number: int = sum(rows.num_rows for rows in pieces)
+            return number
+
+        self._drain(count, read)
+        return found
+
+    def _drain(self, count: int, read: _Read) -> None:
+        """Have records read from one completed fetch after the other, the next in line first."""
+        done = spent = 0
         kept: list[CompletedFetch] = []
-        spent = 0
         try:
-            while len(found) < count and spent < WORK_RECORDS_MAX:
+            while done < count and spent < WORK_RECORDS_MAX:
                 current = self._next if self._next is not None else self._pop()
                 self._next = None
                 if current is None:
@@ -303,12 +349,13 @@ class Fetcher:
                     kept.append(current)
                     continue
                 self._next = current
-                if not self._take_from(current, count - len(found), found, convert):
+                number = self._read(current, count - done, read, is_first=not done)
+                if not number and self._next is not None:
                     break
+                done += number
                 spent += current.spent
         finally:
             self._queue.extendleft(reversed(kept))
-        return found
 
     @property
     def away(self) -> Away | None:
@@ -318,29 +365,29 @@ class Fetcher:
             return None
         return current.away
 
-    def _take_from(
-        self, current: CompletedFetch, count: int, found: list[ConsumerRecord], convert: Convert | None
-    ) -> bool:
-        """Take from the next in line; returns False where an error follows what was found."""
+    def _read(self, current: CompletedFetch, count: int, read: _Read, *, is_first: bool) -> int:
+        """Read from the next in line; returns 0 where an error follows what was found."""
         state = self._subscription.states[current.partition]
         try:
-            taken = current.take(count, convert)
+            number = read(current, count)
         except OdradekError as error:
-            if found:
-                return False
+            if not is_first:
+                return 0
             said = f"{current.partition} cannot be read at offset {current.next_offset}: {error}"
             raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"{said}; seek behind it to go on") from error
         except Exception:
-            if found:
-                return False
+            if not is_first:
+                return 0
             raise
-        found += taken
+        if number is None:  # it was begun in another way: what is left is fetched again
+            self._next = None
+            return 0
         state.offset = current.next_offset
         if current.epoch != NO_EPOCH:
             state.epoch = current.epoch
         if current.is_exhausted:
             self._next = None
-        return bool(taken) or self._next is None
+        return number
 
     def _is_current(self, completed: CompletedFetch) -> bool:
         """Whether it is still assigned and continues at the position (C5)."""

@@ -1,0 +1,30 @@
+"""What `poll_batch` returns: the pieces of several partitions as one Arrow record batch."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from odradek.base.ids import NO_EPOCH
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+from odradek.client.core.consumer.fetcher import Piece
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_RECORDS: Final = 65_536
+"""How many records `poll_batch` returns at most by default."""
+
+
+def joined(pieces: Sequence[Piece]) -> "pa.RecordBatch | None":
+    """One record batch of all pieces; a single piece is not copied. None without pieces."""
+    if len(pieces) <= 1:
+        return pieces[0].rows if pieces else None
+    import pyarrow as pa
+
+    (whole,) = pa.Table.from_batches([piece.rows for piece in pieces]).combine_chunks().to_batches()
+    return whole
+
+
+def first_of(piece: Piece) -> ConsumerRecord:
+    """Stands for the first record of a piece where only its place matters."""
+    topic, number = piece.partition
+    return ConsumerRecord(topic, number, piece.first, -1, None, None, (), NO_EPOCH, False)

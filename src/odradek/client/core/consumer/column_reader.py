@@ -1,0 +1,154 @@
+"""The records of one partition in one fetch answer as Arrow columns, some batches at a time.
+
+    take(50_000)     record batches of up to so many rows; `next_offset` is behind the last of them
+    away             a call that takes too long here: its result is to be given to `has`
+
+It reads what `CompletedFetch` reads, but makes no object of a record. Invariant: what is decoded here is at
+most `_HERE_RECORDS` records that were stored uncompressed; everything else is decoded `away`.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+from odradek.base.errors import OdradekError
+from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
+from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec
+from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, read_header
+from odradek.records.isolation import AbortedTransactions
+
+# Up to so much is decoded together, or one batch.
+_CHUNK_BYTES: Final = 1 << 20
+_CHUNK_RECORDS: Final = 1 << 16
+_HERE_RECORDS: Final = 1 << 14
+
+
+class ColumnReader:
+    """See the module. A `pyarrow.RecordBatch` is Any here: pyarrow has no types."""
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        fetched_at: Offset,
+        records: memoryview,
+        aborted: AbortedTransactions | None,
+        *,
+        checks_crc: bool,
+        with_headers: bool,
+    ) -> None:
+        """`aborted` is None for read_uncommitted."""
+        self.with_headers = with_headers
+        self._partition = partition
+        self._records = records
+        self._aborted = aborted
+        self._checks_crc = checks_crc
+        # Where the next chunk begins in the records.
+        self._at = 0
+        # What was decoded and not taken, and the offset behind its chunk.
+        self._decoded: deque[Any] = deque()
+        self._chunk_end = fetched_at
+        self._fault: OdradekError | None = None
+        self.away: partial[list[Any]] | None = None
+        """The call that decodes the next rows; None while none is needed."""
+        self.next_offset = fetched_at
+        """What the position must be for the next row to be returned (C5)."""
+        self.epoch: LeaderEpoch = NO_EPOCH
+        """The leader epoch of the last batch begun."""
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether there is nothing more to take."""
+        is_idle = not self._decoded and self.away is None and self._fault is None
+        return is_idle and self._chunk()[0] == self._at
+
+    def has(self, rows: Sequence[Any] | OdradekError) -> None:
+        """Take over what became of the call `away`."""
+        self.away = None
+        if isinstance(rows, OdradekError):
+            self._fault = rows
+        else:
+            self._take_in(rows)
+
+    def take(self, count: int) -> list[Any]:
+        """Record batches of up to `count` rows, none of them empty; [] before `away`, or at the end.
+
+        Raises OdradekError for what cannot be decoded, each time.
+        """
+        found: list[Any] = []
+        while count > 0:
+            if self._fault is not None:
+                if found:
+                    break
+                raise self._fault
+            if not self._decoded:
+                if self.away is not None or not self._begin():
+                    break
+                continue
+            rows = self._decoded.popleft()
+            if rows.num_rows > count:
+                self._decoded.appendleft(rows.slice(count))
+                rows = rows.slice(0, count)
+            count -= rows.num_rows
+            found.append(rows)
+            self.next_offset = rows.column("offset")[-1].as_py() + 1
+        self._step_over()
+        return found
+
+    # --- helpers
+
+    def _chunk(self) -> tuple[int, int, bool, LeaderEpoch]:
+        """(end, records, whether any is compressed, epoch) of the whole batches that are decoded next."""
+        end, records, is_compressed, epoch = self._at, 0, False, self.epoch
+        size = len(self._records)
+        while size - end >= HEADER_BYTES:
+            header = read_header(self._records, end)
+            behind = end + header.batch_length + OVERHEAD_BYTES
+            if behind > size:
+                break
+            is_too_much = behind - self._at > _CHUNK_BYTES or records + header.record_count > _CHUNK_RECORDS
+            if end > self._at and is_too_much:
+                break
+            end, epoch = behind, header.leader_epoch
+            records += header.record_count
+            is_compressed = is_compressed or header.codec != Codec.NONE
+        return end, records, is_compressed, epoch
+
+    def _begin(self) -> bool:
+        """Begin the next chunk; returns False if there is none."""
+        end, count, is_compressed, epoch = self._chunk()
+        if end == self._at:
+            return False
+        call = partial(self._decode, self._records[self._at : end])
+        self._at, self.epoch = end, epoch
+        if is_compressed or count > _HERE_RECORDS:
+            self.away = call
+            return True
+        try:
+            self._take_in(call())
+        except OdradekError as fault:
+            self._fault = fault
+        return True
+
+    def _decode(self, chunk: memoryview) -> list[Any]:
+        """The rows of a chunk, and where it ends: called once per chunk, perhaps on another thread."""
+        from odradek.records.columnar.record_sets import RecordSet, record_batches
+
+        aborted = None if self._aborted is None else self._aborted.copy()
+        one = RecordSet(self._partition, chunk, self.next_offset, aborted=aborted)
+        rows = record_batches(
+            [one],
+            with_headers=self.with_headers,
+            checks_crc=self._checks_crc,
+            batch_bytes_max=DECOMPRESSED_BYTES_MAX,
+        )
+        return [one.next_offset, aborted, *rows]
+
+    def _take_in(self, decoded: Sequence[Any]) -> None:
+        self._chunk_end, self._aborted, *rows = decoded
+        self._decoded.extend(one for one in rows if one.num_rows)
+        self._step_over()
+
+    def _step_over(self) -> None:
+        if not self._decoded and self.away is None and self._fault is None:
+            self.next_offset = max(self.next_offset, self._chunk_end)
