@@ -8,6 +8,7 @@ from compat.members.aiokafka import AiokafkaMember
 from compat.members.confluent import ConfluentMember
 from compat.members.kafka_python import KafkaPythonMember
 from compat.members.model import COOPERATIVE_STICKY, RANGE, Member, Membership, poll_until
+from compat.members.odradek import OdradekMember
 from compat.members.program import ProgramMember
 
 IN_PYTHON: dict[str, type[Member]] = {
@@ -35,6 +36,8 @@ def join(library: str, clients: Mapping[str, Client], bootstrap: str, membership
     """A new member of a group; `clients` are the running ones, by name."""
     if library in IN_PYTHON:
         return IN_PYTHON[library](bootstrap, membership)
+    if library == "odradek":
+        return OdradekMember(bootstrap, membership)
     program = clients[library]
     assert isinstance(program, ProgramClient)
     return ProgramMember(program, membership)

@@ -6,7 +6,7 @@ from odradek.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from odradek.base.error_codes import ErrorCode
-    from odradek.base.errors import ApiError, SettingError, WakeupError
+    from odradek.base.errors import ApiError, ProducerFatal, SettingError, TransactionAbortable, WakeupError
     from odradek.base.ids import TopicPartition
     from odradek.client.aio.committing import ConsumerInterceptor
     from odradek.client.aio.deliveries import Receipt
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odradek.client.core.admin.topics import NewTopic
     from odradek.client.core.consumer.commits import OffsetAndMetadata
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+    from odradek.client.core.membership.group_metadata import GroupMetadata
     from odradek.client.core.waiting import Cause, Why
 
 __all__ = [
@@ -36,14 +37,17 @@ __all__ = [
     "Delivery",
     "Election",
     "ErrorCode",
+    "GroupMetadata",
     "NewTopic",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "Producer",
+    "ProducerFatal",
     "RebalanceListener",
     "Receipt",
     "SettingError",
     "TopicPartition",
+    "TransactionAbortable",
     "WakeupError",
     "Why",
     "__version__",
@@ -54,6 +58,9 @@ __version__ = "0.1.0"
 __getattr__ = lazy_names(
     __name__,
     {
+        "TransactionAbortable": "odradek.base.errors",
+        "ProducerFatal": "odradek.base.errors",
+        "GroupMetadata": "odradek.client.core.membership.group_metadata",
         "Admin": "odradek.client.blocking.admin",
         "ApiError": "odradek.base.errors",
         "Cause": "odradek.client.core.waiting",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from odradek.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from odradek.base.errors import WakeupError
+    from odradek.base.errors import ProducerFatal, TransactionAbortable, WakeupError
     from odradek.base.ids import TopicPartition
     from odradek.client.aio.admin import Admin
     from odradek.client.aio.committing import ConsumerInterceptor
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.core.consumer.commits import OffsetAndMetadata
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+    from odradek.client.core.membership.group_metadata import GroupMetadata
     from odradek.client.core.waiting import Cause, Why
 
 __all__ = [
@@ -24,12 +25,15 @@ __all__ = [
     "Consumer",
     "ConsumerInterceptor",
     "ConsumerRecord",
+    "GroupMetadata",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "Producer",
+    "ProducerFatal",
     "RebalanceListener",
     "Receipt",
     "TopicPartition",
+    "TransactionAbortable",
     "WakeupError",
     "Why",
 ]
@@ -37,6 +41,9 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "TransactionAbortable": "odradek.base.errors",
+        "ProducerFatal": "odradek.base.errors",
+        "GroupMetadata": "odradek.client.core.membership.group_metadata",
         "Admin": "odradek.client.aio.admin",
         "Cause": "odradek.client.core.waiting",
         "Consumer": "odradek.client.aio.consumer",

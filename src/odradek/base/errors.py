@@ -5,6 +5,8 @@ code, and only `WIRE_CODES` maps errors to codes:
 
     OdradekError
     ├── ApiError                   a refusal that carries its own error code
+    │   ├── TransactionAbortable       the transaction failed: abort it, and do it again
+    │   └── ProducerFatal              the producer failed, it was fenced say: close it
     ├── MalformedRequest           bytes that are not a request: the connection is closed
     ├── SettingError               a setting that a user wrote: one sentence, exit code 2
     ├── DataDirectoryError         a data directory that cannot be used: one sentence, exit code 2
@@ -42,6 +44,14 @@ class ApiError(OdradekError):
         super().__init__(message or code.name)
         self.code = code
         self.message = message
+
+
+class TransactionAbortable(ApiError):
+    """A transaction failed: the application aborts it, and may do it again with the same producer."""
+
+
+class ProducerFatal(ApiError):
+    """A transactional producer can write no more: another one has its id, or it may not use it."""
 
 
 class MalformedRequest(OdradekError):

@@ -219,7 +219,9 @@ async def test_cancelling_and_closing_leave_nothing_behind(cluster: Cluster) -> 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"transactional_id": "t"}, "does not write transactions yet"),
+        ({"transactional_id": "t", "acks": 1}, "transactional.id needs acks=all, not 1"),
+        ({"transactional_id": "t", "enable_idempotence": False}, "needs enable.idempotence=true"),
+        ({"transaction_timeout_ms": 9}, "has no effect without transactional.id"),
         ({"acks": 1, "enable_idempotence": True}, "enable.idempotence needs acks=all, not 1"),
         ({"delivery_timeout_ms": 10}, "it must be at least linger.ms"),
         ({"partitioner_availability_timeout_ms": 10}, "has no effect here"),

@@ -32,7 +32,7 @@ def producer(broker: Broker) -> Iterator[Producer]:
 def test_both_producers_have_the_same_methods_and_describe_them() -> None:
     names = {name for name in vars(Producer) if not name.startswith("_")}
     of_aio = {name for name in vars(odradek.aio.Producer) if not name.startswith("_")}
-    assert names == of_aio - {"append", "append_now", "max_block_ms"}
+    assert names == of_aio - {"abandon", "append", "append_now", "max_block_ms"}
     for name in names:
         assert (getattr(Producer, name).__doc__ or "").strip(), name
     taken = list(inspect.signature(Producer.send).parameters)

@@ -114,3 +114,22 @@ def test_with_a_refused_login_nothing_waits_for_the_controller() -> None:
     assert not routing.ready(0)
     (outcome,) = routing.failed(0)
     assert outcome.error is refused
+
+
+def test_a_coordinator_that_has_left_the_cluster_is_looked_for_again() -> None:
+    routing = placed()
+    routing.place(request(BILLING), 0)
+    (search,) = routing.due(0)
+    routing.outcome(Outcome(search, answer(2)), 0)
+    assert routing.ready(0)
+    view = routing._view
+    view.refresh_soon(0)
+    (send,) = view.due(1_000)
+    left = MetadataResponse(brokers=[MetadataResponseBroker(1, "b", 9093)], controller_id=1)
+    view.outcome(Outcome(send, left), 1_000)
+    late = request(BILLING)
+    routing.place(late, 1_000)
+    assert not routing.ready(1_000)
+    (search,) = routing.due(1_000)
+    routing.outcome(Outcome(search, answer(1)), 1_000)
+    assert routing.ready(1_000) == [(late, 1, 1_000)]

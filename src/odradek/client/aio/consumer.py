@@ -39,6 +39,7 @@ from odradek.client.core.consumer.deserializing import Deserializer, converter
 from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
+from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.settings import Client, read_settings
 
@@ -354,6 +355,15 @@ class Consumer:
                 for one, at in offsets.items()
             }
         await self._commits.commit(chosen, self._timeout(timeout))
+
+    def group_metadata(self) -> GroupMetadata:
+        """The group and this member of it, for `Producer.send_offsets_to_transaction`; as they are now.
+
+        Raises ApiError without a group.
+        """
+        self._check_group()
+        identity = self._core.identity
+        return GroupMetadata(identity.group, identity.epoch, identity.member, identity.instance)
 
     async def committed(
         self, partitions: Iterable[TopicPartition], *, timeout: float | None = None

@@ -38,8 +38,12 @@ class _Unacknowledged:
 class Deliveries:
     """See the module. To the driver it is the core of the producer."""
 
-    def __init__(self, core: ProducerCore, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, core: ProducerCore, loop: asyncio.AbstractEventLoop, *, is_transactional: bool = False
+    ) -> None:
         self._core = core
+        # Whether the commit tells the errors, so that nobody need look at the futures.
+        self._is_transactional = is_transactional
         self._loop = loop
         # By batch, those without an outcome.
         self._batches: dict[int, _Unacknowledged] = {}
@@ -92,6 +96,8 @@ class Deliveries:
                     future.set_result(_receipt(done, index, batch.timestamps_ms[index]))
                 else:
                     future.set_exception(_error_of(done, done.error, index))
+                    if self._is_transactional:
+                        future.exception()
 
 
 def _receipt(done: Done, index: int, timestamp_ms: int) -> Receipt:

@@ -9,25 +9,36 @@
 callback. Records of a partition are sent together; `linger.ms` says how long a batch waits for more. Leaving
 the `async with` block sends what is left.
 
+With a `transactional.id` records are written in transactions, which are committed or aborted as a whole:
+
+    async with producer.transaction():
+        await producer.send("flights", b"LX 38 landed")
+        await producer.send_offsets_to_transaction({partition: 12}, consumer.group_metadata())
+
 What decides is in `client/core/producer`, and `deliveries` keeps the futures. Cancelling a call leaves the
 producer usable: a cancelled `send` has added its record as a whole or not at all, and a record whose delivery
 is cancelled is sent all the same.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, SettingError
+from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.deliveries import Deliveries, Receipt
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
+from odradek.client.aio.transactions import Offsets, Transactions
+from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.settings import producer_settings
+from odradek.client.core.producer.transaction import Transaction
+from odradek.client.core.producer.transaction_core import TransactionCore
 from odradek.client.core.waiting import Cause, Why
-from odradek.client.settings import TRANSACTION_TIMEOUT_MS, TRANSACTIONAL_ID, Client, read_settings
+from odradek.client.settings import Client, read_settings
 from odradek.records.framing import LONG_MAX, RecordHeaders
 
 if TYPE_CHECKING:
@@ -69,15 +80,13 @@ class Producer:
         if bootstrap_servers is not None:
             given["bootstrap_servers"] = bootstrap_servers
         read = read_settings(Client.PRODUCER, given, ssl_context=ssl_context, token_provider=token_provider)
-        for setting in (TRANSACTIONAL_ID, TRANSACTION_TIMEOUT_MS):
-            if read.is_given(setting):
-                raise SettingError(f"{setting.name}: this producer does not write transactions yet")
         self._options = driver_options(read, allow_auto_create_topics=True)
         self._settings = producer_settings(read)
         # None until the first call, which has a running loop.
         self._driver: Driver | None = None
         self._core: ProducerCore | None = None
         self._deliveries: Deliveries | None = None
+        self._transactions: Transactions | None = None
         # By identity, the records that wait for their topic.
         self._unplaced: dict[int, Outgoing] = {}
         # Whether a turn of the loop is to come in which the driver looks at what was appended.
@@ -113,7 +122,15 @@ class Producer:
 
     async def append(self, record: Outgoing, max_block_ms: int) -> asyncio.Future[Receipt]:
         """Add a record that was checked already, as `send` does."""
+        try:
+            return await self._append(record, max_block_ms)
+        except ApiError as error:
+            self._not_added(error)
+            raise
+
+    async def _append(self, record: Outgoing, max_block_ms: int) -> asyncio.Future[Receipt]:
         driver, core, deliveries = self._running()
+        core.check_open()
         ends_ms = driver.now_ms + max_block_ms
         seen = -1
         while True:
@@ -140,8 +157,17 @@ class Producer:
     def append_now(self, record: Outgoing) -> asyncio.Future[Receipt] | None:
         """Add a record that was checked already; None if that cannot be done without waiting."""
         driver, core, deliveries = self._running()
-        number = _partition_of(record, core)
-        return None if number is None else self._append_to(number, record, driver, core, deliveries)
+        core.check_open()
+        try:
+            number = _partition_of(record, core)
+            return None if number is None else self._append_to(number, record, driver, core, deliveries)
+        except ApiError as error:
+            self._not_added(error)
+            raise
+
+    def _not_added(self, error: ApiError) -> None:
+        if self._transactions is not None:
+            self._transactions.failed(error)
 
     def _append_to(
         self, number: int, record: Outgoing, driver: Driver, core: ProducerCore, deliveries: Deliveries
@@ -168,6 +194,50 @@ class Producer:
             await driver.changed()
         await asyncio.gather(*(driver.ask(send) for send in core.take_unanswered()))
 
+    # --- transactions
+
+    async def init_transactions(self) -> None:
+        """Begin to use the `transactional.id`; once, before the first transaction.
+
+        An older producer with this id is fenced, and the transaction that it left open is aborted. Raises
+        ApiError, after `max.block.ms` at the latest; then it can be called again.
+        """
+        await self._transactional().init()
+
+    async def begin_transaction(self) -> None:
+        """Begin a transaction. Raises ApiError if one is open."""
+        self._transactional().begin()
+
+    async def send_offsets_to_transaction(self, offsets: Offsets, group: GroupMetadata | str) -> None:
+        """Commit these offsets of a group if, and when, the transaction is committed.
+
+        An offset is that of the next record to read. `group` is `consumer.group_metadata()`, so that a member
+        which has lost its partitions is refused (KIP-447); the group's id alone for a consumer whose
+        partitions the application assigns. The consumer must not commit by itself. Raises ApiError.
+        """
+        await self._transactional().send_offsets(offsets, group)
+
+    async def commit_transaction(self) -> None:
+        """Send what was added, and commit. Raises TransactionAbortable if a record or offset failed.
+
+        Raises ApiError after `max.block.ms`: whether it is committed is not known; call it again to learn.
+        """
+        await self._transactional().commit()
+
+    async def abort_transaction(self) -> None:
+        """Abort: no read-committed consumer sees a record of the transaction. Raises as the commit does."""
+        await self._transactional().abort()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """A transaction for an `async with` block: committed at its end, aborted by an exception.
+
+        The first one calls `init_transactions`. Raises what the block raises, and what the commit raises;
+        after TransactionAbortable it is aborted already, and the block can be run again.
+        """
+        async with self._transactional().block():
+            yield
+
     async def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises ApiError as `send` does."""
         driver, core, _ = self._running()
@@ -188,6 +258,8 @@ class Producer:
         if self._driver is None or self._core is None:
             return []
         causes = self._core.why(self._driver.now_ms)
+        if self._transactions is not None:
+            causes += self._transactions.why(self._driver.now_ms)
         unknown = {_unknown(one.topic, one.partition): one.topic for one in self._unplaced.values()}
         causes = [*(Why(Cause.UNKNOWN_TOPIC, text, {"topic": unknown[text]}) for text in unknown), *causes]
         return [*self._driver.routing.why(self._driver.now_ms), *causes] if causes else []
@@ -197,7 +269,7 @@ class Producer:
     async def close(self, timeout: float | None = None) -> None:
         """Send what is left, for at most `timeout` seconds (None: `delivery.timeout.ms`), and disconnect.
 
-        What is not acknowledged then fails. Closing it again does nothing.
+        What is not acknowledged then fails; an open transaction is aborted. Closing it again does nothing.
         """
         if self._is_closed:
             return
@@ -206,11 +278,18 @@ class Producer:
             return
         try:
             async with asyncio.timeout(timeout):
+                if self._transactions is not None:
+                    await self._transactions.settle()
                 await self.flush()
         except TimeoutError:
             pass  # what is left fails below
         finally:
-            self._is_closed = True
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Disconnect at once: what is not acknowledged fails."""
+        self._is_closed = True
+        if self._driver is not None and self._deliveries is not None:
             self._deliveries.fail_all(_closed())
             self._driver.close()
 
@@ -226,12 +305,30 @@ class Producer:
         if self._is_closed:
             raise _closed()
         if self._driver is None or self._core is None or self._deliveries is None:
-            loop = asyncio.get_running_loop()
-            self._driver = Driver(self._options, loop)
-            self._core = ProducerCore(self._settings, self._driver.view, self._driver.chance)
-            self._deliveries = Deliveries(self._core, loop)
-            self._driver.run(self._deliveries)
+            self._start()
+        assert self._driver is not None
+        assert self._core is not None
+        assert self._deliveries is not None
         return self._driver, self._core, self._deliveries
+
+    def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        driver = self._driver = Driver(self._options, loop)
+        name = self._settings.transactional_id
+        transaction = None if name is None else Transaction(name)
+        core = self._core = ProducerCore(self._settings, driver.view, driver.chance, transaction)
+        self._deliveries = Deliveries(core, loop, is_transactional=transaction is not None)
+        driver.run(self._deliveries)
+        if transaction is not None:
+            asks = TransactionCore(self._settings, transaction, core, driver.routing, driver.chance)
+            driver.run(asks)
+            self._transactions = Transactions(transaction, asks, core, driver, self._settings.max_block_ms)
+
+    def _transactional(self) -> Transactions:
+        self._running()
+        if self._transactions is None:
+            raise ApiError(ErrorCode.INVALID_TXN_STATE, "transactions need the setting transactional.id")
+        return self._transactions
 
     def _kick(self, driver: Driver) -> None:
         """Let the driver look once for all records that are added in this turn of the loop."""

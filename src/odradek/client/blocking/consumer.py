@@ -278,6 +278,7 @@ class Consumer(Closing):
 
     commit = _blocking(aio.Consumer.commit)
     committed = _blocking(aio.Consumer.committed)
+    group_metadata = _at_once(aio.Consumer.group_metadata)
     seek = _at_once(aio.Consumer.seek)
     seek_to_beginning = _at_once(aio.Consumer.seek_to_beginning)
     seek_to_end = _at_once(aio.Consumer.seek_to_end)

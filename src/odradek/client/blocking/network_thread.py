@@ -37,8 +37,10 @@ class Misuse(ApiError, RuntimeError):
 class NetworkThread:
     """See the module; any thread may call it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, at_end: Callable[[], None] = lambda: None) -> None:
+        """`at_end` is called on the thread when nothing else runs there any more, however it ends."""
         self._name = name
+        self._at_end = at_end
         self._pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
@@ -172,6 +174,8 @@ class NetworkThread:
         if tasks:
             with suppress(asyncio.CancelledError):
                 self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self._at_end()
+        self._loop.run_until_complete(asyncio.sleep(0))  # the callbacks of what it ended
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
 
 

@@ -94,6 +94,13 @@ class Outbox:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
+    def fail_all(self) -> None:
+        """The producer was abandoned, and no task adds records any more: whatever is still here fails."""
+        while self._put:
+            _fail(
+                self._put.popleft().delivery, ApiError(ErrorCode.INVALID_REQUEST, "this producer was closed")
+            )
+
     def _take(self) -> None:
         freed = 0
         for _ in range(min(len(self._put), _IN_ONE_TURN)):

@@ -9,14 +9,17 @@ of its own.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from odradek.base.closing import Closing
 from odradek.client.aio import producer as aio
+from odradek.client.aio.transactions import Offsets
 from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.network_thread import NetworkThread
 from odradek.client.blocking.outbox import Outbox
+from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.waiting import Cause, Why
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class Producer(Closing):
             token_provider=token_provider,
             **named,
         )
-        self._network = NetworkThread("this producer")
+        self._network = NetworkThread("this producer", self._at_end)
         self._outbox = Outbox(self._producer, self._network)
 
     def send(
@@ -91,6 +94,72 @@ class Producer(Closing):
         except TimeoutError:
             raise TimeoutError(f"not all records were acknowledged within {timeout} s") from None
 
+    # --- transactions
+
+    def init_transactions(self) -> None:
+        """Begin to use the `transactional.id`; once, before the first transaction.
+
+        An older producer with this id is fenced, and the transaction that it left open is aborted. Raises
+        ApiError, after `max.block.ms` at the latest; then it can be called again.
+        """
+        self._network.run(self._producer.init_transactions())
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction. Raises ApiError if one is open."""
+        self._network.run(self._after_records(self._producer.begin_transaction))
+
+    def send_offsets_to_transaction(self, offsets: Offsets, group: GroupMetadata | str) -> None:
+        """Commit these offsets of a group if, and when, the transaction is committed.
+
+        An offset is that of the next record to read. `group` is `consumer.group_metadata()`, so that a member
+        which has lost its partitions is refused (KIP-447); the group's id alone for a consumer whose
+        partitions the application assigns. The consumer must not commit by itself. Raises ApiError.
+        """
+        self._network.run(self._producer.send_offsets_to_transaction(offsets, group))
+
+    def commit_transaction(self) -> None:
+        """Send what was added, and commit. Raises TransactionAbortable if a record or offset failed.
+
+        Raises ApiError after `max.block.ms`: whether it is committed is not known; call it again to learn.
+        """
+        self._network.run(self._after_records(self._producer.commit_transaction))
+
+    def abort_transaction(self) -> None:
+        """Abort: no read-committed consumer sees a record of the transaction. Raises as the commit does."""
+        self._network.run(self._after_records(self._producer.abort_transaction))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction for a `with` block: committed at its end, aborted by an exception.
+
+        The first one calls `init_transactions`. Raises what the block raises, and what the commit raises;
+        after TransactionAbortable it is aborted already, and the block can be run again.
+        """
+        block = self._producer.transaction()
+        self._network.run(self._after_records(block.__aenter__))
+        try:
+            yield
+        except BaseException as error:
+            self._network.run(self._leave(block, error))
+            raise
+        self._network.run(self._leave(block, None))
+
+    async def _leave(self, block: AbstractAsyncContextManager[None], error: BaseException | None) -> None:
+        """Leave the block of a transaction; what the application raised stays the application's to raise."""
+        await self._outbox.emptied()
+        try:
+            await block.__aexit__(None if error is None else type(error), error, None)
+        except BaseException as raised:
+            if raised is not error:
+                raise
+
+    async def _after_records(self, call: Callable[[], Awaitable[None]]) -> None:
+        """What was sent before belongs to the transaction before."""
+        await self._outbox.emptied()
+        await call()
+
+    # --- what it knows
+
     def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises ApiError as `send` does."""
         return self._network.run(self._producer.partitions_for(topic))
@@ -108,7 +177,7 @@ class Producer(Closing):
     def close(self, timeout: float | None = None) -> None:
         """Send what is left, for at most `timeout` seconds (None: `delivery.timeout.ms`), and disconnect.
 
-        What is not acknowledged then fails. Closing it again does nothing.
+        What is not acknowledged then fails; an open transaction is aborted. Closing it again does nothing.
         """
         if self._network.is_forked:
             return
@@ -122,7 +191,9 @@ class Producer(Closing):
                 await self._outbox.emptied()
                 await self._producer.close()
         except TimeoutError:
-            pass  # what is left fails below
-        finally:
-            await self._producer.close(0)
-            await self._outbox.emptied()
+            pass  # what is left fails as the thread ends
+
+    def _at_end(self) -> None:
+        """The network thread ends, also where its close was interrupted."""
+        self._producer.abandon()
+        self._outbox.fail_all()

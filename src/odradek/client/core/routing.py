@@ -44,6 +44,8 @@ class _Coordinator:
 
     node: BrokerId = NO_BROKER
     """NO_BROKER while it is not known."""
+    as_of: int = -1
+    """The version of the view when it was found: a later one that lacks it says that it has left."""
     search: Send | None = None
     """The FindCoordinator under way."""
     not_before_ms: int = 0
@@ -167,7 +169,7 @@ class Routing:
             if code is ErrorCode.NONE and one.node_id < 0:
                 code = ErrorCode.COORDINATOR_NOT_AVAILABLE  # else it would be looked for again at once
             if code is ErrorCode.NONE:
-                known.node, known.failures = one.node_id, 0
+                known.node, known.failures, known.as_of = one.node_id, 0, self._view.version
                 if one.node_id not in self._view.nodes:
                     self._view.refresh_soon(now_ms)
                 return
@@ -199,6 +201,8 @@ class Routing:
                 node = self._view.controller
             case ToCoordinator():
                 known = self._coordinators[send.to]
+                if known.node not in self._view.nodes and self._view.version > known.as_of:
+                    known.node = NO_BROKER
                 node = known.node
                 if node == NO_BROKER and known.search is None and not known.failures:
                     known.since_ms = now_ms

@@ -102,7 +102,12 @@ class Accumulator:
         self._last_id += 1
         deadline_ms = now_ms + self._settings.delivery_timeout_ms
         batch = Batch(
-            self._last_id, partition, codec=self._settings.codec, now_ms=now_ms, deadline_ms=deadline_ms
+            self._last_id,
+            partition,
+            codec=self._settings.codec,
+            now_ms=now_ms,
+            deadline_ms=deadline_ms,
+            is_transactional=self._settings.transactional_id is not None,
         )
         queue.waiting.append(batch)
         self._busy.setdefault(partition)
@@ -193,10 +198,19 @@ class Accumulator:
 
     def remove_all(self) -> list[Batch]:
         """Remove all batches that wait; returns them and those in flight that have not failed."""
+        flying = [
+            batch
+            for partition in self._busy
+            for batch in self._queues[partition].in_flight
+            if not batch.is_done
+        ]
+        return flying + self.remove_waiting()
+
+    def remove_waiting(self) -> list[Batch]:
+        """Remove and return all batches that wait."""
         removed = []
         for partition in list(self._busy):
             queue = self._queues[partition]
-            removed += [batch for batch in queue.in_flight if not batch.is_done]
             while queue.waiting:
                 batch = queue.waiting.popleft()
                 removed.append(batch)

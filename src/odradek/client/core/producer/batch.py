@@ -87,14 +87,21 @@ class Batch:
     )
 
     def __init__(
-        self, batch_id: int, partition: TopicPartition, *, codec: int, now_ms: int, deadline_ms: int
+        self,
+        batch_id: int,
+        partition: TopicPartition,
+        *,
+        codec: int,
+        now_ms: int,
+        deadline_ms: int,
+        is_transactional: bool = False,
     ) -> None:
         self.id: Final = batch_id
         self.partition: Final = partition
         self.opened_ms: Final = now_ms
         self.deadline_ms: Final = deadline_ms
         """When it fails if it is not acknowledged: `delivery.timeout.ms` after its first record."""
-        self._builder: BatchBuilder | None = BatchBuilder(codec=codec)
+        self._builder: BatchBuilder | None = BatchBuilder(codec=codec, is_transactional=is_transactional)
         # Its bytes; None until `encode`.
         self._data: bytearray | None = None
         self.reserved_bytes = HEADER_BYTES

@@ -25,6 +25,7 @@ from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.partition_queue import Verdict
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
 from odradek.client.core.producer.settings import ProducerSettings
+from odradek.client.core.producer.transaction import State, Transaction
 from odradek.client.core.requests import Outcome, Send, ToAny, ToNode, earliest
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.partitioning import partition_of_key
@@ -43,13 +44,26 @@ from odradek.wire.messages.produce import (
 
 # The last version that names topics by name.
 _PRODUCE_VERSION_MAX: Final = 12
+# The last version in which a leader expects that the coordinator knows of the partition already.
+_PRODUCE_VERSION_V1: Final = 11
+# The markers of the last transaction are written within milliseconds.
+_CONCURRENT_MS: Final = 20
 
 
 class ProducerCore:
     """See the module. `view` is shared with the driver, which gives it its outcomes."""
 
-    def __init__(self, settings: ProducerSettings, view: ClusterView, chance: Chance) -> None:
+    def __init__(
+        self,
+        settings: ProducerSettings,
+        view: ClusterView,
+        chance: Chance,
+        transaction: Transaction | None = None,
+    ) -> None:
+        """`transaction` is there if the settings have a transactional id."""
+        assert (transaction is None) is (settings.transactional_id is None)
         self._settings = settings
+        self._transaction = transaction
         self._view = view
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, chance)
         self._partitioner = StickyPartitioner(
@@ -57,8 +71,10 @@ class ProducerCore:
             batch_size=settings.batch_size,
             is_adaptive=settings.is_partitioner_adaptive,
         )
-        self._identity = Identity() if settings.is_idempotent else None
-        self._batches = Accumulator(settings, self._identity)
+        is_transactional = transaction is not None
+        self.identity = Identity(is_transactional=is_transactional) if settings.is_idempotent else None
+        """None for a producer that is not idempotent; in transactions the coordinator's answers set it."""
+        self._batches = Accumulator(settings, self.identity)
         # How many requests each broker has not answered.
         self._in_flight: dict[BrokerId, int] = defaultdict(int)
         # The InitProducerId under way; None while there is none.
@@ -111,6 +127,11 @@ class ProducerCore:
             self._view.refresh_soon(self._now_ms)
         return count is not None and 0 <= partition < count
 
+    def check_open(self) -> None:
+        """Raises ApiError where records need a transaction and none is open."""
+        if self._transaction is not None:
+            self._transaction.check_open()
+
     def append(
         self,
         partition: TopicPartition,
@@ -120,7 +141,11 @@ class ProducerCore:
         headers: RecordHeaders,
         now_ms: int,
     ) -> Place | None:
-        """Add a record; None if there is no memory for it now. Raises ApiError for one that is too large."""
+        """Add a record; None if there is no memory for it now.
+
+        Raises ApiError for one that is too large, and outside a transaction where there must be one.
+        """
+        self.check_open()
         before = self._batches.memory_used
         place = self._batches.append(partition, timestamp_ms, key, value, headers, now_ms)
         if place is not None and self._partitioner.current(partition.topic) == partition.partition:
@@ -129,6 +154,8 @@ class ProducerCore:
                 self._batches.memory_used - before,
                 is_batch_full=self._batches.is_batch_full(partition),
             )
+        if place is not None and self._transaction is not None:
+            self._transaction.write_to(partition)
         return place
 
     def flush(self) -> None:
@@ -168,15 +195,28 @@ class ProducerCore:
         self._now_ms = now_ms
         for batch in self._batches.expire(now_ms):
             self._fail(batch, self._too_late(batch))
+        self._drop_failed()
         sends = self._due_identity(now_ms)
         # A partition has at most one batch in a request, so one that has more is ready again.
         while batches := self._due_batches(now_ms):
             sends += batches
         return sends
 
+    def _drop_failed(self) -> None:
+        """Fail what was not sent of a transaction that has failed or is aborted."""
+        transaction = self._transaction
+        if transaction is not None and transaction.is_dropping:
+            if transaction.state is State.FATAL_ERROR:
+                self.fail_all(transaction.drop_error)
+                return
+            for batch in self._batches.remove_waiting():
+                self._fail(batch, transaction.drop_error)
+
     def _due_batches(self, now_ms: int) -> list[Send]:
         by_node: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
         for partition in self._batches.ready(now_ms):
+            if self._transaction is not None and not self._transaction.may_write(partition):
+                continue
             leader = self._view.leader(partition)
             if leader is None or leader.node == NO_BROKER:
                 self._view.want([partition.topic])
@@ -189,8 +229,7 @@ class ProducerCore:
         return sends
 
     def _due_identity(self, now_ms: int) -> list[Send]:
-        identity = self._identity
-        if identity is None or identity.is_known or self._asking is not None or not self._batches.busy:
+        if not self._needs_identity or self._asking is not None or not self._batches.busy:
             return []
         if now_ms < self._ask_from_ms:
             return []
@@ -219,6 +258,7 @@ class ProducerCore:
             part = PartitionProduceData(index=batch.partition.partition, records=batch.data())
             data[batch.partition.topic].append(part)
         request = ProduceRequest(
+            transactional_id=self._settings.transactional_id,
             acks=self._settings.acks,
             timeout_ms=self._settings.request_timeout_ms,
             topic_data=[TopicProduceData(name=topic, partition_data=parts) for topic, parts in data.items()],
@@ -228,13 +268,23 @@ class ProducerCore:
             request,
             tag=batches,
             timeout_ms=self._settings.request_timeout_ms,
-            highest=_PRODUCE_VERSION_MAX,
+            highest=self._highest_version,
             is_answered=self._settings.acks != 0,
         )
 
+    @property
+    def _needs_identity(self) -> bool:
+        """Whether this core must ask for a producer id; in transactions another one does."""
+        return self._transaction is None and self.identity is not None and not self.identity.is_known
+
+    @property
+    def _highest_version(self) -> int:
+        is_v1 = self._transaction is not None and not self._transaction.is_v2
+        return _PRODUCE_VERSION_V1 if is_v1 else _PRODUCE_VERSION_MAX
+
     def next_deadline_ms(self) -> int | None:
         """See `Core`."""
-        asks = self._identity is not None and not self._identity.is_known and self._asking is None
+        asks = self._needs_identity and self._asking is None
         return earliest(
             self._batches.next_deadline_ms(self._now_ms),
             self._ask_from_ms if asks and self._batches.busy else None,
@@ -268,12 +318,12 @@ class ProducerCore:
     def _take_identity(self, outcome: Outcome, now_ms: int) -> None:
         self._asking = None
         error = outcome.error
-        assert self._identity is not None
+        assert self.identity is not None
         if error is None:
             answer = outcome.answer(InitProducerIdResponse)
             code = known_code(answer.error_code)
             if code is ErrorCode.NONE:
-                self._identity.assigned(answer.producer_id, answer.producer_epoch)
+                self.identity.assigned(answer.producer_id, answer.producer_epoch)
                 self._ask_failures, self._ask_error = 0, None
                 return
             error = ApiError(code, f"no broker gives a producer id: {code.name}")
@@ -334,7 +384,10 @@ class ProducerCore:
         batch.last_error = error
         if not batch.is_done and not is_final and batch.attempts <= self._settings.retries:
             if batch.deadline_ms > now_ms:
-                batch.not_before_ms = now_ms + self._backoff.after(batch.attempts - 1)
+                wait_ms = self._backoff.after(batch.attempts - 1)
+                if error.code is ErrorCode.CONCURRENT_TRANSACTIONS:
+                    wait_ms = min(wait_ms, _CONCURRENT_MS << min(batch.attempts - 1, 10))
+                batch.not_before_ms = now_ms + wait_ms
                 self._batches.queue(batch.partition).again(batch)
                 return
             error = self._too_late(batch)
@@ -343,6 +396,8 @@ class ProducerCore:
 
     def _fail(self, batch: Batch, error: ApiError, named: tuple[tuple[int, str], ...] = ()) -> None:
         self._batches.queue(batch.partition).gave_up(batch)
+        if self._transaction is not None:
+            self._transaction.batch_failed(error, is_stamped=batch.stamp is not None)
         if not batch.is_done:
             done = Done(batch.id, batch.partition, batch.record_count, error=error, record_errors=named)
             self._finish(batch, done)

@@ -1,7 +1,8 @@
 """Who an idempotent producer is: its id, from a broker, and the newest epoch that one of its partitions uses.
 
 A partition whose sequence numbers have a gap begins again at 0 under the next epoch, which the producer
-chooses itself (KIP-360). After the last epoch it asks for another id.
+chooses itself (KIP-360). After the last epoch it asks for another id. In transactions the coordinator gives
+each epoch.
 
     unknown --assigned(id, epoch)--> known --next_epoch(), the last epoch is used--> unknown
 """
@@ -16,7 +17,9 @@ EPOCH_MAX: Final = (1 << 15) - 1
 class Identity:
     """See the module."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_transactional: bool = False) -> None:
+        self.is_transactional: Final = is_transactional
+        """Whether all partitions use its epoch, which only the coordinator raises."""
         self.producer_id: ProducerId = NO_PRODUCER_ID
         """NO_PRODUCER_ID while it must be asked for."""
         self.epoch = -1
@@ -34,6 +37,7 @@ class Identity:
     def next_epoch(self) -> bool:
         """Raise the epoch; False if the id has no more epochs, so that another one must be asked for."""
         assert self.is_known
+        assert not self.is_transactional
         if self.epoch >= EPOCH_MAX:
             self.producer_id, self.epoch = NO_PRODUCER_ID, -1
             return False

@@ -14,6 +14,7 @@ Invariants:
   are sent again as they are, and their answers say which; what was never sent waits until then.
 - Until the first batch under an epoch is acknowledged it is alone in flight: a broker that knows nothing of
   the producer takes any sequence number as the first one.
+- In transactions nothing restarts within an epoch: a gap ends in an abort, and the next epoch begins at 0.
 """
 
 from collections import deque
@@ -93,6 +94,9 @@ class PartitionQueue:
 
     def _must_restart(self, head: Batch) -> bool:
         """Whether the sequence must begin anew before `head` is sent."""
+        assert self._identity is not None
+        if self._identity.is_transactional:
+            return (self._producer_id, self._epoch) != (self._identity.producer_id, self._identity.epoch)
         return self._is_restart_due or (self._has_gap and head.stamp is None and not self.in_flight)
 
     def take(self) -> Batch | None:
@@ -116,7 +120,8 @@ class PartitionQueue:
             if not self._must_restart(head):
                 return True
             # Another id is as good as another epoch.
-            if self._producer_id == identity.producer_id and not identity.next_epoch():
+            is_own = self._producer_id == identity.producer_id and not identity.is_transactional
+            if is_own and not identity.next_epoch():
                 return False
         for batch in self.waiting:
             batch.take_off_stamp()
@@ -138,6 +143,8 @@ class PartitionQueue:
             return Verdict.STORED
         if self._identity is not None and code in _NOT_IN_SEQUENCE:
             if self._is_oldest(batch):
+                if self._identity.is_transactional:
+                    return Verdict.FAILED
                 self._is_restart_due = True
             return Verdict.RETRY
         return Verdict.RETRY if code.is_retriable else Verdict.FAILED

@@ -41,6 +41,10 @@ class ProducerSettings:
     retries: int = table.RETRIES.default
     retry_backoff_ms: int = table.RETRY_BACKOFF_MS.default
     retry_backoff_max_ms: int = table.RETRY_BACKOFF_MAX_MS.default
+    transactional_id: str | None = None
+    """None for a producer without transactions."""
+    transaction_timeout_ms: int = table.TRANSACTION_TIMEOUT_MS.default
+    """After which the coordinator aborts a transaction."""
     partitioner_ignore_keys: bool = table.PARTITIONER_IGNORE_KEYS.default
     """Whether records with a key are distributed as those without one."""
     is_partitioner_adaptive: bool = table.PARTITIONER_ADAPTIVE.default
@@ -55,6 +59,8 @@ class ProducerSettings:
             )
         if self.enable_idempotence and self._conflict:
             raise SettingError(f"enable.idempotence needs {self._conflict}")
+        if self.transactional_id is not None and not self.is_idempotent:
+            raise SettingError(f"transactional.id needs {self._conflict or 'enable.idempotence=true'}")
 
     @property
     def is_idempotent(self) -> bool:
@@ -83,6 +89,8 @@ def producer_settings(settings: table.Settings) -> ProducerSettings:
     """What a producer's core needs of the settings that were given."""
     if settings.is_given(table.PARTITIONER_AVAILABILITY_TIMEOUT_MS):
         raise SettingError(f"{table.PARTITIONER_AVAILABILITY_TIMEOUT_MS.name} has no effect here")
+    if settings.is_given(table.TRANSACTION_TIMEOUT_MS) and not settings.is_given(table.TRANSACTIONAL_ID):
+        raise SettingError("transaction.timeout.ms has no effect without transactional.id")
     idempotence = table.ENABLE_IDEMPOTENCE
     return ProducerSettings(
         acks=settings[table.ACKS],
@@ -99,6 +107,8 @@ def producer_settings(settings: table.Settings) -> ProducerSettings:
         retries=settings[table.RETRIES],
         retry_backoff_ms=settings[table.RETRY_BACKOFF_MS],
         retry_backoff_max_ms=settings[table.RETRY_BACKOFF_MAX_MS],
+        transactional_id=settings[table.TRANSACTIONAL_ID],
+        transaction_timeout_ms=settings[table.TRANSACTION_TIMEOUT_MS],
         partitioner_ignore_keys=settings[table.PARTITIONER_IGNORE_KEYS],
         is_partitioner_adaptive=settings[table.PARTITIONER_ADAPTIVE],
     )
