@@ -431,6 +431,27 @@ def test_a_member_whose_application_does_not_poll_leaves_and_loses_its_partition
     assert (lost.change.name, lost.partitions) == ("LOST", frozenset({P0}))
 
 
+def test_why_names_an_offset_that_is_out_of_range() -> None:
+    rig = Rig()
+    rig.assign(P0, at=900)
+    rig.answer(rig.fetches()[1], data(0, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
+    (why,) = rig.core.why(0)
+    assert why.cause is Cause.OFFSET_OUT_OF_RANGE
+    assert str(why) == "orders-0 has no offset 900: it was deleted, or never written"
+
+
+def test_why_names_an_open_transaction_and_how_long_it_has_held_up_the_consumer() -> None:
+    rig = Rig(is_committed_only=True)
+    rig.assign(P0, at=7)
+    for rig.now_ms in (1_000, 21_000, 41_000):
+        rig.answer(rig.fetches()[1], data(0, last_stable_offset=7))
+    (why,) = rig.core.why(rig.now_ms)
+    assert why.cause is Cause.OPEN_TRANSACTION
+    assert str(why) == "orders-0 has been held up by an open transaction at 7 for 40 s"
+    rig.answer(rig.fetches()[1], data(0, last_stable_offset=9))
+    assert rig.core.why(rig.now_ms)[0].cause is not Cause.OPEN_TRANSACTION
+
+
 def test_why_names_what_each_partition_waits_for() -> None:
     rig = Rig()
     assert [why.cause for why in rig.core.why(0)] == [Cause.NO_SUBSCRIPTION]

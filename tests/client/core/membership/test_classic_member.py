@@ -12,6 +12,7 @@ from odradek.client.core.membership.classic_share import subscriber_of, subscrip
 from odradek.client.core.membership.member import MemberOptions
 from odradek.client.core.requests import Outcome, Send
 from odradek.client.core.routing import Routing
+from odradek.client.core.waiting import Cause
 from odradek.wire.message import Message
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
@@ -170,3 +171,29 @@ def test_a_broker_that_refuses_each_join_is_not_asked_again_at_once(refused: Joi
         assert not rig.member.due(rig.now_ms)
         rig.now_ms = rig.member.next_deadline_ms() or 0
     assert rig.now_ms >= 5_000, "the waits grow"
+
+
+def why(rig: Rig) -> tuple[str, object]:
+    (one,) = rig.member.why(rig.now_ms)
+    assert one.cause is Cause.REBALANCE
+    return str(one), one.data.get("member")
+
+
+def test_why_says_whom_a_rebalance_waits_for() -> None:
+    rig = Rig()
+    rig.member.subscribe(frozenset(["orders"]))
+    join = rig.due()
+    rig.now_ms = 12_000
+    assert why(rig) == (
+        "group billing has been rebalancing for 12 s: it waits for other members to join",
+        None,
+    )
+    rig.answer(join, JoinGroupResponse(generation_id=1, protocol_name="range", leader="m2", member_id="m1"))
+    sync = rig.due()
+    said, member = why(rig)
+    assert said.endswith("it waits for member m2 to assign the partitions")
+    assert member == "m2"
+    rig.answer(sync, SyncGroupResponse())
+    assert why(rig)[0].endswith("poll must be called, to take over partitions")
+    rig.member.has_now(frozenset())
+    assert rig.member.why(rig.now_ms) == []

@@ -267,11 +267,11 @@ class ConsumerCore:
         if self.fetcher.has_data:
             causes.append(Why(Cause.RECORDS_READY, "records are here; poll returns them"))
         for one in self.subscription.states:
-            causes.append(self._why_partition(one))
+            causes.append(self._why_partition(one, now_ms))
         order = list(Cause)
         return sorted(causes, key=lambda why: order.index(why.cause))
 
-    def _why_partition(self, one: TopicPartition) -> Why:
+    def _why_partition(self, one: TopicPartition, now_ms: int) -> Why:
         state = self.subscription.states[one]
         data: dict[str, object] = {"partition": str(one), "position": state.offset}
         leader = self._view.leader(one)
@@ -282,13 +282,17 @@ class ConsumerCore:
             return Why(Cause.NO_LEADER, f"{one} has no leader", data)
         if state.phase is Phase.NEEDS_VALIDATION:
             return Why(Cause.VALIDATION, f"{one}: the position is compared with the new leader's log", data)
+        if state.phase is Phase.NEEDS_RESET and state.offset >= 0 and state.reset_timestamp is None:
+            said = f"{one} has no offset {state.offset}: it was deleted, or never written"
+            return Why(Cause.OFFSET_OUT_OF_RANGE, said, data)
         if state.phase is not Phase.FETCHING:
             return Why(Cause.NO_POSITION, f"{one}: where to begin is being looked up", data)
         is_open = state.offset == state.last_stable_offset < state.high_watermark
         if self._options.fetch.is_committed_only and is_open:
-            return Why(
-                Cause.OPEN_TRANSACTION, f"{one} is held up by an open transaction at {state.offset}", data
-            )
+            since_ms = now_ms if state.held_up_since_ms is None else state.held_up_since_ms
+            data["ms"] = now_ms - since_ms
+            what = f"an open transaction at {state.offset} for {(now_ms - since_ms) / 1000:.0f} s"
+            return Why(Cause.OPEN_TRANSACTION, f"{one} has been held up by {what}", data)
         if state.offset == end:
             return Why(Cause.AT_END, f"{one} is read to its end, offset {end}", data)
         return Why(Cause.FETCHING, f"{one} is being fetched from offset {state.offset}", data)

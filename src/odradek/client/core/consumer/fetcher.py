@@ -258,6 +258,10 @@ class Fetcher:
         if code is ErrorCode.NONE:
             state.high_watermark, state.log_start_offset = data.high_watermark, data.log_start_offset
             state.last_stable_offset = data.last_stable_offset
+            if not wanted.offset == data.last_stable_offset < data.high_watermark:
+                state.held_up_since_ms = None
+            elif state.held_up_since_ms is None:
+                state.held_up_since_ms = now_ms
             if data.preferred_read_replica >= 0:
                 state.replica = data.preferred_read_replica
                 state.replica_until_ms = now_ms + self._options.metadata_max_age_ms

@@ -55,6 +55,8 @@ class PartitionState:
     high_watermark: Offset = NO_OFFSET
     last_stable_offset: Offset = NO_OFFSET
     log_start_offset: Offset = NO_OFFSET
+    held_up_since_ms: int | None = None
+    """Since when answers say that an open transaction begins at the position; None if they do not."""
     replica: BrokerId = NO_BROKER
     """The replica to fetch from (KIP-392); NO_BROKER: the leader."""
     replica_until_ms: int = 0

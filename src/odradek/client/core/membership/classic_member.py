@@ -88,8 +88,8 @@ class ClassicMember:
         # names what it has, and the application may be hearing of more at this moment.
         self._joins_then = False
         self._is_lost = False
-        # Of the generation: the strategy, and for the leader the members; what it has assigned.
-        self._strategy = ""
+        # Of the generation: the strategy and the leader; for the leader its members and what it assigned.
+        self._strategy = self._leader = ""
         self._members: list[JoinGroupResponseMember] = []
         self._counts: dict[str, int] = {}
         self._under_way: Send | None = None
@@ -163,8 +163,27 @@ class ClassicMember:
         if self._place in (Place.OUT, Place.STABLE, Place.LEAVING) and self._assigned is None:
             return []
         waited_ms = now_ms - self._since_ms
-        text = f"group {self.group} has been rebalancing for {waited_ms / 1000:.0f} s"
-        return [Why(Cause.REBALANCE, text, {"group": self.group, "ms": waited_ms, "at": self._place.name})]
+        text = f"group {self.group} has been rebalancing for {waited_ms / 1000:.0f} s: {self._waits_for}"
+        data: dict[str, object] = {"group": self.group, "ms": waited_ms, "at": self._place.name}
+        if self._place is Place.SYNCING and self._leader != self.member:
+            data["member"] = self._leader
+        return [Why(Cause.REBALANCE, text, data)]
+
+    @property
+    def _waits_for(self) -> str:
+        match self._place:
+            case Place.JOINING:
+                return "it waits for other members to join"
+            case Place.SHARING:
+                return "this member leads it, and learns the partitions of its topics"
+            case Place.SYNCING if self._leader != self.member:
+                return f"it waits for member {self._leader} to assign the partitions"
+            case Place.SYNCING:
+                return "this member leads it, and has sent the assignment"
+            case Place.REVOKING:
+                return "poll must be called, to give partitions back"
+            case _:
+                return "poll must be called, to take over partitions"
 
     # --- the core's side
 
@@ -265,6 +284,7 @@ class ClassicMember:
             case JoinGroupResponse() if self._place is Place.JOINING:
                 self.member, self.epoch = response.member_id, response.generation_id
                 self._strategy = response.protocol_name or ""
+                self._leader = response.leader
                 is_leader = response.leader == self.member and not response.skip_assignment
                 self._members = response.members if is_leader else []
                 self._counts = {}
