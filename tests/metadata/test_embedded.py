@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -247,6 +248,16 @@ def test_a_changed_byte_in_a_node_is_found(file: Path) -> None:
         EmbeddedEngine(file)
 
 
+def test_a_schema_that_is_no_text_is_refused(file: Path) -> None:
+    """SQLite's words for it name the damaged bytes, which are not UTF-8."""
+    filled(file)
+    content = file.read_bytes()
+    file.write_bytes(content.replace(b"CREATE INDEX", b"CREAT\xee INDEX", 1))
+    assert peek_cluster_id(file) is None
+    with pytest.raises(DataDirectoryError, match="cannot be used"):
+        EmbeddedEngine(file)
+
+
 def test_a_page_that_lost_its_rows_is_found(file: Path) -> None:
     """The number of cells of a page of leaves becomes 0: SQLite reads on without them."""
     filled(file, names=200)
@@ -302,6 +313,40 @@ def test_changes_that_a_damaged_write_ahead_log_has_lost_are_counted(
     caplog.clear()
     EmbeddedEngine(later).close()
     assert caplog.text == "", "it is said once"
+
+
+def test_leader_epochs_that_an_older_copy_has_lost_do_not_begin_again(file: Path, tmp_path: Path) -> None:
+    """Brokers' logs have records of these epochs, and transactions have markers of them."""
+    before = codec.StateDocument(2, 4, (2, 1), 1, elr=(3,), unclean_epoch=3)
+    state = paths.partition_state("t", 7)
+    damaged = paths.partition_state("t", 8)
+    engine = EmbeddedEngine(file)
+    session = engine.open_session()
+    made = [paths.BROKERS, paths.TOPICS, paths.topic("t"), paths.topic("new"), paths.partitions("t")]
+    for path in (*made, paths.partition("t", 7), paths.partition("t", 8)):
+        engine.apply(session, Create(path))
+    engine.apply(session, Create(state, codec.encode_state_document(before)))
+    engine.apply(session, Create(damaged, b"nonsense"))
+    engine.close()
+    older = shutil.copy(file, tmp_path / "older")
+    engine = EmbeddedEngine(file)
+    session = engine.open_session()
+    for leader_epoch in (5, 6, 7):
+        data = codec.encode_state_document(replace(before, leader_epoch=leader_epoch))
+        engine.apply(session, SetData(state, data))
+    engine.close()
+    shutil.copy(older, file)
+    engine = EmbeddedEngine(file)
+    lost = engine.lost_transactions
+    assert lost >= 3
+    session = engine.open_session()
+    found = engine.apply(session, GetData(state)).result
+    assert isinstance(found, Data)
+    assert codec.decode_state(found.data) == replace(before, leader_epoch=4 + lost)
+    found = engine.apply(session, GetData(damaged)).result
+    assert isinstance(found, Data)
+    assert found.data == b"nonsense"
+    engine.close()
 
 
 def test_a_mark_of_another_store_says_nothing(file: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -21,8 +21,9 @@ import fcntl
 import logging
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -30,7 +31,7 @@ from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import NO_BROKER
 from odradek.metadata import codec, paths
 from odradek.metadata.controller.producer_ids import PRODUCER_ID_BLOCK_SIZE
-from odradek.metadata.store import ROOT, Create, NodeStat, SetData
+from odradek.metadata.store import ROOT, Create, Failed, Multi, NodeStat, SetData
 from odradek.metadata.tree import StoredNode, TableFailed, TreeEngine, name_of, parent_of
 from odradek.records.crc import crc32c
 
@@ -39,6 +40,9 @@ METADATA_FILE = "metadata.db"
 
 SPACE_LEAST_BYTES = 1 << 20
 """With less free space than this, an error of SQLite may come from a full disk."""
+
+STATES_PER_WRITE: Final = 500
+"""How many partitions' states one write has, of those that a start changes."""
 
 SCHEMA_VERSION = 2
 """1 had neither checksums nor the store's id."""
@@ -81,6 +85,9 @@ _ROWS: Final = "SELECT parent, name, data, version, created_at, owner, children_
 
 _REMEDY: Final = "restore it from a backup"
 
+_SQLITE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""How SQLite fails; its own words may name damaged bytes, which Python cannot decode."""
+
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -111,6 +118,7 @@ class EmbeddedEngine(TreeEngine):
                 self._end_stale_sessions()
             if self.lost_transactions:
                 self._pass_lost_producer_ids()
+                self._pass_lost_leader_epochs()
         except TableFailed as failed:
             table.close()
             raise DataDirectoryError(
@@ -142,8 +150,38 @@ class EmbeddedEngine(TreeEngine):
         write = (
             Create(paths.PRODUCER_ID_BLOCK, data) if last is None else SetData(paths.PRODUCER_ID_BLOCK, data)
         )
+        self._store(write)
+
+    def _pass_lost_leader_epochs(self) -> None:
+        """Raise each leader epoch by the number of lost transactions: each may have begun one.
+
+        An epoch that began again would have other records than those which the brokers' logs have of it, and
+        nothing would tell them apart; and markers of transactions would come from an epoch that is over.
+        """
+        raised = [
+            SetData(path, codec.encode_state_document(after))
+            for path, state in self._states()
+            for after in (replace(state, leader_epoch=state.leader_epoch + self.lost_transactions),)
+        ]
+        for begin in range(0, len(raised), STATES_PER_WRITE):
+            self._store(Multi(tuple(raised[begin : begin + STATES_PER_WRITE])))
+
+    def _states(self) -> Iterator[tuple[str, codec.StateDocument]]:
+        """The states of all partitions, with their paths."""
+        for name in self._table.child_names(paths.TOPICS):
+            for number in self._table.child_names(paths.partitions(name)):
+                path = f"{paths.partitions(name)}/{number}/state"
+                node = self._table.get(path)
+                with suppress(codec.MalformedNode):  # said when the image is loaded
+                    if node is not None:
+                        yield path, codec.decode_state(node.data)
+
+    def _store(self, write: Create | SetData | Multi) -> None:
+        """Write before the first session of a broker begins. Raises TableFailed."""
         session = self.open_session()
-        self.apply(session, write)
+        result = self.apply(session, write).result
+        if isinstance(result, Failed):
+            raise TableFailed(f"{result.path}: {result.fault.value}")
         self.close_session(session)
 
     def _end_stale_sessions(self) -> None:
@@ -162,7 +200,7 @@ class SqliteTable:
         self._lock = _take_lock(file)
         try:
             self._database = _open_database(file, durable=durable)
-        except (sqlite3.Error, DataDirectoryError) as error:
+        except (*_SQLITE_ERRORS, DataDirectoryError) as error:
             os.close(self._lock)
             if isinstance(error, DataDirectoryError):
                 raise
@@ -282,7 +320,7 @@ class SqliteTable:
     def _attempt(self, call: Callable[[], T]) -> T:
         try:
             return call()
-        except sqlite3.Error as error:
+        except _SQLITE_ERRORS as error:
             raise TableFailed(f"{self._file}: {error}") from error
 
 
@@ -302,7 +340,7 @@ def peek_cluster_id(file: Path) -> str | None:
         finally:
             database.close()
         return None if row is None else codec.decode_cluster_id(row[0])
-    except (sqlite3.Error, codec.MalformedNode):
+    except (*_SQLITE_ERRORS, codec.MalformedNode):
         return None  # what is wrong with the file is said when it is opened
 
 
