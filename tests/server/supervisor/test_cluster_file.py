@@ -24,6 +24,11 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("[]", "cluster.json is damaged"),
         ('{"version": 1, "brokers": 3, "sockets": "/s", "ports": {"one": {}}}', "cluster.json is damaged"),
         ('{"version": 1, "brokers": 3, "sockets": "/s", "ports": []}', "cluster.json is damaged"),
+        ('{"version": 1, "brokers": -3, "sockets": "/s", "ports": {}}', "cluster.json is damaged"),
+        ('{"version": 1, "brokers": 1000000000, "sockets": "/s", "ports": {}}', "cluster.json is damaged"),
+        ('{"version": 1, "brokers": 3, "sockets": "/\\u0000s", "ports": {}}', "cluster.json is damaged"),
+        ('{"version": 1, "brokers": 3, "sockets": "/s", "ports": {"1": {"A": 65536}}}', "json is damaged"),
+        ('{"version": 1, "brokers": 3, "sockets": "/s", "ports": {"1": {"A": -1}}}', "json is damaged"),
         ('{"version": 2, "brokers": 3, "sockets": "/s", "ports": {}}', "has version 2, only 1 is known"),
     ],
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from odradek.server.process.store_server import is_running
 from odradek.server.supervisor.cluster_states import Exited
 from odradek.server.supervisor.processes import find_processes
 from odradek.server.supervisor.supervise import in_words, joined_line
@@ -186,6 +187,27 @@ class TestProcess:
         second.send(signal.SIGTERM)
         assert second.end() == 0
         assert second.living() == {}
+
+    @pytest.mark.parametrize("adopts", [False, True])
+    def test_it_stops_also_when_somebody_has_removed_the_sockets(self, start: Start, adopts: bool) -> None:
+        tried = start()
+        tried.until("started within")
+        before = tried.living()
+        if adopts:
+            tried.crash()
+            tried = start()
+            tried.until("listening")
+        sockets = tried.sockets
+        shutil.rmtree(sockets)
+        os.kill(before[2], signal.SIGKILL)
+        tried.until("broker 2 has ended")
+        assert f"somebody has removed {sockets}, which has the sockets: restart the cluster" in tried.until(
+            "cannot be started"
+        )
+        tried.send(signal.SIGTERM)
+        assert tried.end() == 0
+        assert not [pid for pid in before.values() if is_running(pid)]
+        assert not any("Traceback" in line for line in tried.said)
 
     def test_a_process_that_does_not_come_back_is_replaced(self, start: Start) -> None:
         first = start()

@@ -14,9 +14,12 @@ from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import BrokerId
 from odradek.base.values import value
 from odradek.server.process.embedded_store import CLUSTER_FILE
+from odradek.server.supervisor.broker_settings import PORT_MAX
 from odradek.storage.files import FileSystem, write_atomically
 
 VERSION: Final = 1
+BROKERS_MAX: Final = 9_999
+"""The paths of the sockets have room for four digits."""
 
 
 @value
@@ -44,6 +47,7 @@ def read_cluster_file(file_system: FileSystem, directory: str) -> KeptCluster | 
         document = json.loads(content)
         version = document["version"]
         found = KeptCluster(int(document["brokers"]), str(document["sockets"]), _ports(document["ports"]))
+        _check(found)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataDirectoryError(f"{path} is damaged: restore it, or remove it and have new ports") from None
     if version != VERSION:
@@ -61,6 +65,14 @@ def write_cluster_file(file_system: FileSystem, directory: str, cluster: KeptClu
     }
     content = json.dumps(document, indent=1).encode() + b"\n"
     write_atomically(file_system, f"{directory}/{CLUSTER_FILE}", content, durable=True)
+
+
+def _check(found: KeptCluster) -> None:
+    """Raises ValueError for what no cluster has; a file that was changed by hand may say anything."""
+    if not 1 <= found.brokers <= BROKERS_MAX or "\0" in found.sockets:
+        raise ValueError(found)
+    if not all(0 < port <= PORT_MAX for ports in found.ports.values() for port in ports.values()):
+        raise ValueError(found)
 
 
 def _ports(document: Any) -> dict[BrokerId, dict[str, int]]:  # noqa: ANN401 - of JSON

@@ -10,6 +10,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -136,10 +137,11 @@ class SocketDirectory:
         return Path(self.path) / name
 
     def remove(self) -> None:
-        """Remove it with all that is in it; called when no broker is left."""
+        """Remove it with all that is in it, if nobody has done so; called when no broker is left."""
         for name in os.listdir(self._descriptor):
             os.unlink(name, dir_fd=self._descriptor)
-        os.rmdir(self.path)
+        with suppress(FileNotFoundError):
+            os.rmdir(self.path)
         self.close()
 
     def close(self) -> None:

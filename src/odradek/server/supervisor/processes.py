@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +29,7 @@ from odradek.base.ids import BrokerId
 from odradek.base.settings.properties import render_properties
 from odradek.base.values import value
 from odradek.server.process.process_contract import READY
+from odradek.server.process.store_server import is_running
 from odradek.server.supervisor.cluster_states import Exited
 
 LOOK_S: Final = 0.25
@@ -97,7 +99,7 @@ class Processes:
         try:
             live = self._live[broker_id] = self._started(broker_id)
         except OSError as error:
-            exited = Exited(None, f"it cannot be started: {(error.strerror or str(error)).lower()}")
+            exited = Exited(None, f"it cannot be started: {self._reason_of(error)}")
             self._loop.call_soon(self._on_exited, broker_id, exited)
             return
         assert live.child is not None, "it was just started"
@@ -159,6 +161,12 @@ class Processes:
             os.close(descriptor)
         return _Live(child.pid, child)
 
+    def _reason_of(self, error: OSError) -> str:
+        """Why a process could not be started; without the directory no broker finds the store's socket."""
+        if not self._directory.exists():
+            return f"somebody has removed {self._directory}, which has the sockets: restart the cluster"
+        return (error.strerror or str(error)).lower()
+
     def _read(self, broker_id: BrokerId, live: _Live) -> None:
         """Called when a process has printed something, or has closed its standard output."""
         assert live.child is not None, "output of a child"
@@ -178,7 +186,8 @@ class Processes:
         line = live.line.partition(b"\n")[0].decode(errors="replace")
         if line.startswith(READY):
             self.lines[broker_id] = line
-            _note_line(process_file(self._directory, broker_id), line)
+            with suppress(OSError):  # the next supervisor then tells the addresses from the settings
+                _note_line(process_file(self._directory, broker_id), line)
             self._on_ready(broker_id)
 
     def _reap(self) -> None:
@@ -198,11 +207,16 @@ class Processes:
 
     def _look(self, broker_id: BrokerId, live: _Live) -> None:
         """Report the end of a process that is no child, or look again later."""
-        descriptor = _open_locked(process_file(self._directory, broker_id))
-        if descriptor is None:
+        try:
+            descriptor = _open_locked(process_file(self._directory, broker_id))
+            is_alive = descriptor is None
+        except FileNotFoundError:  # somebody has removed the directory: the process id is all that is left
+            descriptor, is_alive = None, is_running(live.pid)
+        if descriptor is not None:
+            os.close(descriptor)
+        if is_alive:
             live.looking = self._loop.call_later(LOOK_S, self._look, broker_id, live)
             return
-        os.close(descriptor)
         self._forget(broker_id, live)
         self._on_exited(broker_id, Exited(None))
 

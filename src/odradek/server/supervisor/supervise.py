@@ -164,10 +164,18 @@ class _Supervisor:
             except TimeoutError:
                 pass
         if not self._states.is_stopping:
-            # The earlier ones have stopped when the later ones try to hand over to them.
-            self._stopping_file.touch()
+            self._note_stopping()
             order = sorted(self._ids, key=lambda one: (one == last, one))
             self._carry_out(self._states.on_stop(order, self._now_ms()))
+
+    def _note_stopping(self) -> None:
+        """Say in the directory of the sockets that all stop; without that, each waits for its hand-over."""
+        try:
+            # The earlier ones have stopped when the later ones try to hand over to them.
+            self._stopping_file.touch()
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            _log.warning("%s cannot be made, so the stop may take longer: %s", self._stopping_file, reason)
 
     def _on_session(self, broker_id: BrokerId, pid: int) -> None:
         """Called when a process begins a session with the store, or comes back to it."""
