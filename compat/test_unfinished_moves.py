@@ -1,4 +1,4 @@
-"""Apache Kafka is stopped while it moves a log to another directory: Odradek serves the log where it is."""
+"""Apache Kafka is stopped while it moves a log to another directory: Odradek goes on with the move."""
 
 import json
 import os
@@ -63,19 +63,18 @@ def copies(directories: dict[str, Path]) -> list[Path]:
     return [one for path in directories.values() for one in path.glob(f"{TOPIC}-0.*-future")]
 
 
-def begin_move(kafka: BrokerProcess, source: Path, target: Path, file: Path) -> None:
-    """Let Kafka's tool begin a move that the throttle does not let end."""
-    assert (source / f"{TOPIC}-0").is_dir()
+def move(broker: BrokerProcess, target: Path, file: Path, *, throttle: int) -> None:
+    """Let Kafka's tool begin a move, or go on with it under another throttle, in bytes per second."""
     moved = {"topic": TOPIC, "partition": 0, "replicas": [1], "log_dirs": [str(target)]}
     file.write_text(json.dumps({"version": 1, "partitions": [moved]}))
-    KafkaTools(kafka.bootstrap).on_broker(
+    KafkaTools(broker.bootstrap).on_broker(
         "reassign-partitions",
-        *("--reassignment-json-file", str(file), "--execute"),
-        *("--replica-alter-log-dirs-throttle", "1000"),
+        *("--reassignment-json-file", str(file), "--execute", "--additional"),
+        *("--replica-alter-log-dirs-throttle", str(throttle)),
     )
 
 
-def test_a_log_that_kafka_was_moving_stays_where_it_is(
+def test_a_move_that_kafka_began_is_finished_here(
     kafka: KafkaBroker, tmp_path: Path, directories: dict[str, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
     with kafka:
@@ -85,7 +84,8 @@ def test_a_log_that_kafka_was_moving_stays_where_it_is(
             producer.produce(TOPIC, value)
         assert producer.flush(WAIT_S_MAX) == 0
         source, target = sorted(directories.values(), key=lambda path: not (path / f"{TOPIC}-0").exists())
-        begin_move(kafka, source, target, tmp_path / "moves.json")
+        assert (source / f"{TOPIC}-0").is_dir()
+        move(kafka, target, tmp_path / "moves.json", throttle=1_000)
         wait_until(lambda: len(copies(directories)) == 1, "the copy was not begun")
     (copy,) = copies(directories)
     assert copy.parent == target
@@ -94,11 +94,14 @@ def test_a_log_that_kafka_was_moving_stays_where_it_is(
     odradek = OdradekOnDirectories(tmp_path / "odradek", settings_of(directories) | {"node.id": "1"})
     with odradek:
         assert list(read_all(odradek)) == VALUES
-        wait_until(lambda: copies(directories) == [], "the copy was not removed")
+        move(odradek, target, tmp_path / "moves.json", throttle=1_000_000_000)
+        wait_until(lambda: copies(directories) == [], "the copy was not completed")
+        assert list(read_all(odradek)) == VALUES
     said = odradek.output_path.read_text()
-    assert f"had not finished moving {TOPIC}-0 to {target}" in said
+    assert f"moving {TOPIC}-0 to {target} goes on where it was" in said
     assert "damaged" not in said
-    assert (source / f"{TOPIC}-0").is_dir()
+    assert (target / f"{TOPIC}-0").is_dir()
+    assert not (source / f"{TOPIC}-0").exists()
 
     with kafka:
         assert list(read_all(kafka)) == VALUES

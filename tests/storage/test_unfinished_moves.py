@@ -1,4 +1,4 @@
-"""Copies that Kafka had not finished when it moved logs to another directory: removed, or left alone."""
+"""Copies of logs that were being moved to another directory: completed, made again, set aside, left alone."""
 
 import errno
 from collections.abc import Callable
@@ -46,8 +46,17 @@ def start(disk: MemoryFileSystem) -> Start:
 
 
 def moves(manager: LogManager) -> list[FindingKind]:
-    kinds = (FindingKind.MOVE_ENDED, FindingKind.MOVE_LEFT)
+    kinds = (
+        FindingKind.MOVE_CONTINUED,
+        FindingKind.MOVE_DONE,
+        FindingKind.MOVE_ENDED,
+        FindingKind.MOVE_LEFT,
+    )
     return [one.kind for one in manager.report.findings() if one.kind in kinds]
+
+
+def future_names(disk: MemoryFileSystem, directory: str) -> list[str]:
+    return [name for name, _ in disk.list_directory(directory) if file_names.partition_of_future(name)]
 
 
 def remove_what_is_due(manager: LogManager) -> None:
@@ -77,40 +86,41 @@ def move(start: Start, disk: MemoryFileSystem, bench: LogBench, target: str) -> 
 
 
 @pytest.mark.parametrize("target", ["/d1", "/d2"])
-def test_the_log_stays_where_it_is_and_the_copy_is_removed(
+def test_the_copying_goes_on_after_a_clean_stop(
     start: Start, disk: MemoryFileSystem, bench: LogBench, target: str
 ) -> None:
     """L4 R12: the copy's lines in the checkpoints of its directory are not those of the log."""
     move(start, disk, bench, target)
     manager = start()
     (line,) = [str(one) for one in manager.report.findings()]
-    assert line == (
-        f"Apache Kafka had not finished moving orders-3 to {target}: they stay in the directory where they"
-        " are, and the unfinished copies are removed"
-    )
-    log = manager.get(ORDERS)
+    assert line == f"moving orders-3 to {target} goes on where it was"
+    log, copy = manager.get(ORDERS), manager.moves.copy_of(ORDERS)
     assert log is not None
+    assert copy is not None
     assert (log.end_offset, log.directory != target) == (3, True)
+    assert (copy.end_offset, copy.directory, copy.path) == (0, target, f"{target}/{COPY}")
     assert manager.checkpointed_high_watermark(ORDERS) == 3
     log.restore_high_watermark(3)
     remove_what_is_due(manager)
     manager.close()
-    assert not disk.exists(f"{target}/{COPY}")
     again = start()
-    assert again.report.lines() == []
+    assert moves(again) == [FindingKind.MOVE_CONTINUED]
     assert again.checkpointed_high_watermark(ORDERS) == 3
 
 
-def test_a_copy_is_removed_at_the_next_start_after_a_kill(
-    start: Start, disk: MemoryFileSystem, bench: LogBench
-) -> None:
+def test_a_copy_is_made_again_after_a_kill(start: Start, disk: MemoryFileSystem, bench: LogBench) -> None:
+    """L4: how much of it is on disk is not known."""
     move(start, disk, bench, "/d2")
     start()
     disk.kill()
     again = start()
-    assert moves(again) == [FindingKind.MOVE_ENDED]
+    assert moves(again) == [FindingKind.MOVE_CONTINUED]
     remove_what_is_due(again)
-    assert not disk.exists(f"/d2/{COPY}")
+    (name,) = future_names(disk, "/d2")
+    assert name != COPY
+    copy = again.moves.copy_of(ORDERS)
+    assert copy is not None
+    assert (copy.end_offset, copy.path) == (0, f"/d2/{name}")
 
 
 def test_a_copy_whose_log_is_offline_is_left_alone_until_the_log_is_back(
@@ -125,7 +135,58 @@ def test_a_copy_whose_log_is_offline_is_left_alone_until_the_log_is_back(
     disk.kill()
     disk.faults.clear()
     again = start()
+    assert moves(again) == [FindingKind.MOVE_CONTINUED]
+
+
+@pytest.mark.parametrize("stop", ["clean", "kill"])
+def test_a_copy_that_ends_above_its_log_is_set_aside(
+    start: Start, disk: MemoryFileSystem, bench: LogBench, stop: str
+) -> None:
+    """L4: its records may be all that is left of them."""
+    move(start, disk, bench, "/d2")
+    manager = start()
+    copy = manager.moves.copy_of(ORDERS)
+    assert copy is not None
+    for offset in range(5):
+        copy.append_as_follower(bench.batch(1, base_offset=offset))
+    if stop == "clean":
+        manager.close()
+    else:
+        disk.kill()
+    again = start()
     assert moves(again) == [FindingKind.MOVE_ENDED]
+    assert again.moves.copies() == []
+    remove_what_is_due(again)
+    (stray,) = [name for name, _ in disk.list_directory("/d2") if file_names.partition_of_stray(name) == 3]
+    line = next(str(one) for one in again.report.findings() if one.kind is FindingKind.MOVE_ENDED)
+    assert stray in line
+    assert max(size for _, size in disk.list_directory(f"/d2/{stray}")) > 0
+    again.close()
+    expected = ExpectedLogs({ORDERS: TOPIC_ID}, {TOPIC_ID: "orders"}, [])
+    later = start(expected)
+    assert later.report.strays_left == {"/d2": [stray]}, "it does not come back beside the log"
+    log = later.get(ORDERS)
+    assert log is not None
+    assert (log.directory, log.end_offset) == ("/d1", 3)
+
+
+def test_of_two_copies_of_a_log_one_goes_on(start: Start, disk: MemoryFileSystem, bench: LogBench) -> None:
+    move(start, disk, bench, "/d2")
+    other = f"orders-3.{UUID(int=2).hex}-future"
+    disk.make_directory(f"/d2/{other}")
+    manager = start()
+    assert moves(manager) == [FindingKind.MOVE_CONTINUED]
+    remove_what_is_due(manager)
+    assert len(future_names(disk, "/d2")) == 1
+
+
+def test_a_copy_beside_its_log_is_removed(start: Start, disk: MemoryFileSystem, bench: LogBench) -> None:
+    move(start, disk, bench, "/d2")
+    disk.rename(f"/d2/{COPY}", f"/d1/{COPY}")
+    manager = start()
+    assert moves(manager) == []
+    remove_what_is_due(manager)
+    assert future_names(disk, "/d1") == []
 
 
 def test_a_copy_of_a_log_that_is_not_there_is_named_and_stays(start: Start, disk: MemoryFileSystem) -> None:

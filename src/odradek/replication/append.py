@@ -22,7 +22,6 @@ from odradek.replication.metering import Meters
 from odradek.replication.outcomes import AppendOutcome
 from odradek.replication.partition import Partition
 from odradek.replication.produce_status import ProduceStatus
-from odradek.replication.replication_ports import ReplicatedLog
 from odradek.storage import AppendInfo, Origin
 
 ACKS_ALL: Final = -1
@@ -33,10 +32,10 @@ ACKS: Final = (ACKS_ALL, ACKS_NONE, ACKS_LEADER)
 
 @dataclass(frozen=True, slots=True)
 class CheckedRecords:
-    """Batches validated for one log; invalid for a log of the same name that is created later."""
+    """Batches validated for one replica; invalid for one of the same name that is created later."""
 
     records: ValidatedRecords
-    log: ReplicatedLog
+    partition: Partition
 
 
 Batches: TypeAlias = Buffer | CheckedRecords | LogError | ErrorCode
@@ -82,9 +81,8 @@ class Appender:
                 yield None
                 continue
             try:
-                log = found.log
-                records = yield from validate_in_steps(batches, log.client_rules, now_ms)
-                checked[topic_partition] = CheckedRecords(records, log)
+                records = yield from validate_in_steps(batches, found.log.client_rules, now_ms)
+                checked[topic_partition] = CheckedRecords(records, found)
             except LogError as refusal:
                 checked[topic_partition] = refusal
             yield None
@@ -118,7 +116,7 @@ class Appender:
             if isinstance(batches, LogError):
                 raise batches
             if isinstance(batches, CheckedRecords):
-                if batches.log is not found.log:  # deleted meanwhile, and created again
+                if batches.partition is not found:  # deleted meanwhile, and created again
                     return _refused(topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
                 info = found.append(batches.records, origin, self._clock.wall_ms())
             else:

@@ -6,7 +6,7 @@ Its methods change state and return what changed; the caller wakes the operation
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import StorageFailure
+from odradek.base.errors import LogError, StorageFailure
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
 from odradek.metadata.image import PartitionImage
 from odradek.records.validation import ValidatedRecords
@@ -15,6 +15,7 @@ from odradek.replication.fetch_request import Isolation
 from odradek.replication.leadership import Leadership
 from odradek.replication.replication_ports import ClusterView, ReplicatedLog
 from odradek.storage import AppendInfo, LogPosition, Origin
+from odradek.storage.positions import UNKNOWN_POSITION
 
 
 class Partition:
@@ -22,6 +23,7 @@ class Partition:
 
     __slots__ = (
         "_lag_time_max_ms",
+        "_was_moved",
         "broker_id",
         "cut_off",
         "leader_epoch",
@@ -61,6 +63,8 @@ class Partition:
         self.leadership: Leadership | None = None
         """The leader's state; None exactly while this broker does not lead."""
         self._lag_time_max_ms = lag_time_max_ms
+        self._was_moved = False
+        """Whether its log has moved to another directory: positions in the earlier one may still come."""
 
     # --- roles
 
@@ -160,6 +164,8 @@ class Partition:
         leadership = self.leadership
         assert leadership is not None, f"{self.topic_partition} is led by {self.leader_id}"
         remote, log = leadership.remotes[replica_id], self.log
+        if self._was_moved:
+            fetched = self._located(fetched.offset)
         low_watermark = leadership.low_watermark(log.log_start_offset)
         remote.note_fetch(fetched, log_start_offset, log.end_offset, now_ms)
         return leadership.low_watermark(log.log_start_offset) > low_watermark
@@ -206,6 +212,25 @@ class Partition:
         self.cut_off = cut_off
 
     # --- in either role
+
+    def move_to(self, log: ReplicatedLog) -> None:
+        """Called when the log has moved to another directory: `log` is the same, with other positions."""
+        assert log.end_offset == self.log.end_offset, f"{self.topic_partition}: not the same log"
+        self.log = log
+        self._was_moved = True
+        if self.leadership is not None:
+            for remote in self.leadership.remotes.values():
+                remote.log_end = self._located(remote.log_end.offset)
+
+    def _located(self, offset: Offset) -> LogPosition:
+        """The position of a follower's LEO; unknown, which holds HW back, if it is not in the log."""
+        log = self.log
+        if offset == log.end_offset:
+            return log.end_position
+        try:
+            return log.position_of(offset)
+        except LogError:
+            return UNKNOWN_POSITION
 
     def bound(self, isolation: Isolation) -> LogPosition:
         """Returns the position up to which a reader may read (F3)."""

@@ -49,7 +49,7 @@ from odradek.replication.produce_status import ProduceStatus, close_decided
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.record_deletion import RecordDeletion
 from odradek.replication.replica_selection import RackAwareSelection
-from odradek.replication.replication_ports import ClusterView, Effects, Logs
+from odradek.replication.replication_ports import ClusterView, Effects, Logs, ReplicatedLog
 from odradek.replication.role_changes import RoleChanger, RoleChanges
 from odradek.replication.session_fetching import SessionFetching
 from odradek.storage import Origin
@@ -383,6 +383,13 @@ class ReplicaManager:
             self.purgatories.wake_soon(topic_partition)
 
     # --- the disk
+
+    def on_log_moved(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
+        """Called when a log is in another log directory from now on (KIP-113): the replica uses that one."""
+        partition = self._hosted.get(topic_partition)
+        if partition is not None:
+            partition.move_to(log)
+            self.purgatories.wake_soon(topic_partition)
 
     def on_flushed(self, topic_partition: TopicPartition) -> None:
         """Called when the log's flushed offset rose: produces that wait for the disk may complete."""

@@ -49,13 +49,18 @@ class LogAppender:
     def __init__(self, parts: LogParts, flusher: LogFlusher, reached_offset: Offset) -> None:
         self.topic_partition, self.place = parts.topic_partition, parts.place
         self._parts = parts
-        # Copies of references that never change, because each append uses them.
+        # Copies of references that only `succeed` changes, because each append uses them.
         self._segments, self._producers, self._epochs = parts.segments, parts.producers, parts.epochs
         self._offsets, self._flushes = parts.offsets, parts.flushes
         self._flusher = flusher
         self._reached_offset = reached_offset if reached_offset > parts.offsets.end else 0
         """Offsets below it were assigned; 0 unless some of their records are lost and not yet skipped."""
         self.follow_config()
+
+    def succeed(self, appender: "LogAppender") -> None:
+        """Go on where the appender of the log stopped that this log was a copy of."""
+        self._producers, self._epochs = self._parts.producers, self._parts.epochs
+        self._reached_offset = appender._reached_offset  # noqa: SLF001 - of this class
 
     def follow_config(self) -> None:
         """Called when the settings of the log have changed."""

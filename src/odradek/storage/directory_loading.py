@@ -5,6 +5,7 @@ copies are detected, and missing logs are reported; those of a missing directory
 """
 
 from collections.abc import Callable
+from uuid import UUID
 
 from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import NO_BROKER_EPOCH, Offset, TopicPartition
@@ -16,6 +17,8 @@ from odradek.storage.hosted_logs import HostedLogs
 from odradek.storage.log import Log
 from odradek.storage.log_checkpoints import LogCheckpoints
 from odradek.storage.log_directory import LogDirectory
+from odradek.storage.log_moves import LogMoves
+from odradek.storage.move_marks import SettledMoves, settle_moves
 from odradek.storage.opening_report import OpeningReport
 from odradek.storage.recovery import load_log
 from odradek.storage.strays import is_stray, set_aside, take_back
@@ -32,6 +35,7 @@ class DirectoryLoader:
         "_expected",
         "_hosted",
         "_moves",
+        "_settled",
         "high_watermarks",
         "missing",
         "reached",
@@ -53,6 +57,8 @@ class DirectoryLoader:
         self._expected = expected
         """None: every log is accepted."""
         self._moves = UnfinishedMoves()
+        self._settled = SettledMoves({}, (), is_whole=False)
+        """What `settle_moves` found, before any log was opened."""
         self.report = OpeningReport()
         self.high_watermarks: dict[TopicPartition, Offset] = {}
         """The checkpointed HW of each log; that of its own directory, which may not be the only one."""
@@ -66,6 +72,8 @@ class DirectoryLoader:
 
         Raises DataDirectoryError if a partition has two logs.
         """
+        self._settled = settle_moves(self._directories, none_is_missing=not self._missing_ids())
+        self.report.moves_done = self._settled.done
         for directory in self._directories:
             if directory.failure is None:
                 try:
@@ -80,13 +88,28 @@ class DirectoryLoader:
         if self._expected is not None:
             self._note_missing(self._expected)
 
+    def begin_moves_anew(self, moves: LogMoves) -> None:
+        """Make the copies that are to be made again; a directory that fails goes offline."""
+        self._moves.begin_anew(moves)
+
+    def _missing_ids(self) -> tuple[UUID, ...]:
+        """The directories that this broker had and that are not there."""
+        if self._expected is None:
+            return ()
+        present = {directory.directory_id for directory in self._directories}
+        known = (*self._expected.directory_ids, *self._expected.missing_directory_ids)
+        return tuple(one for one in known if one not in present)
+
     def _load(self, directory: LogDirectory) -> None:
         recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
         points_are_known = self._checkpoints.is_sound(directory, file_names.RECOVERY_POINTS)
         start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
         # A log without a line starts at its first segment, if the file is credible: it exists, and each of
-        # its lines is of a log that exists.
-        names = {name for name, size_bytes in directory.file_system.list_directory(directory.path)}
+        # its lines is of a log that exists, or of the copy of one.
+        names = {
+            str(file_names.partition_of_future(name) or name)
+            for name, size_bytes in directory.file_system.list_directory(directory.path)
+        }
         is_known = self._checkpoints.is_sound(directory, file_names.LOG_START_OFFSETS) and all(
             str(partition) in names for partition in start_offsets
         )
@@ -151,7 +174,9 @@ class DirectoryLoader:
             elif file_names.is_deleted_directory(name):
                 directory.removals.add(f"{path}/{name}", 0)
             elif file_names.partition_of_stray(name) is not None:
-                back = None if expected is None else take_back(directory, name, expected)
+                back = None
+                if expected is not None and self._settled.is_whole:
+                    back = take_back(directory, name, expected, self._settled.present)
                 if back is None:
                     report.strays_left.setdefault(path, []).append(name)
                 else:
@@ -189,9 +214,7 @@ class DirectoryLoader:
     def _note_missing(self, expected: ExpectedLogs) -> None:
         """R15: a missing directory's logs are not created again while needed; others keep their offsets."""
         missing = [partition for partition in expected.in_sync if self._hosted.get(partition) is None]
-        present = {directory.directory_id for directory in self._directories}
-        known = (*expected.directory_ids, *expected.missing_directory_ids)
-        gone = tuple(one for one in known if one not in present)
+        gone = self._missing_ids()
         if not missing:
             return
         if gone or self.report.offline_directories:

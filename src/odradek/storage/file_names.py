@@ -4,7 +4,7 @@
 <log dir>/orders-3/00000000000000000042.snapshot      producer state as of offset 42
 <log dir>/orders-3.1f0c...-delete/                    a deleted log whose delay is not over yet
 <log dir>/orders-3.1f0c...-stray/                     a log whose topic the metadata store does not know
-<log dir>/orders-3.1f0c...-future/                    a copy of a log that Kafka was moving to this directory
+<log dir>/orders-3.1f0c...-future/                    a copy of a log that is moved to this directory
 """
 
 import re
@@ -28,6 +28,8 @@ CORRUPTED = ".corrupted-"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 TRANSACTION_SUMS = "transaction-index-checkpoint"
+MOVED_AWAY = "moved-away-checkpoint"  # in a log that moves to another directory: see `move_marks`
+MOVED_HERE = "moved-here-checkpoint"  # in a log that moved to this directory
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -81,6 +83,11 @@ def partition_of_stray(name: str) -> int | None:
     """The partition's number in the name of a stray, or None for any other name."""
     match = _STRAY_DIRECTORY.match(name)
     return int(match[1]) if match else None
+
+
+def future_directory(topic_partition: TopicPartition, unique: UUID) -> str:
+    """The directory name of a copy that is to become the log; too long for a disk for some topics."""
+    return f"{topic_partition}.{unique.hex}-future"
 
 
 def partition_of_future(name: str) -> TopicPartition | None:

@@ -143,6 +143,10 @@ class FlushState:
         self.flushed_offset = min(self.flushed_offset, offset)
         self.is_cut = True
 
+    def renamed(self) -> None:
+        """Called when the log's directory has another name, which is not on disk."""
+        self.names_synced = 0
+
     def settle(self, generation: int) -> bool:
         """Called when that truncation and its recovery point are on disk; returns whether it was the last."""
         if generation != self.generation:

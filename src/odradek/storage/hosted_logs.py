@@ -1,20 +1,26 @@
-"""The logs that are hosted here, by partition and by topic."""
+"""The logs that are hosted here, by partition and by topic, and the copies that are to replace some of them.
+
+Invariant: a copy is of a hosted log, and lies in another log directory than that log.
+"""
 
 from collections.abc import Iterable
 
 from odradek.base.ids import TopicPartition
 from odradek.storage.log import Log
+from odradek.storage.log_directory import LogDirectory
 
 
 class HostedLogs:
     """All logs, including those of offline directories; only the log manager changes it."""
 
-    __slots__ = ("_by_topic", "_logs")
+    __slots__ = ("_by_topic", "_copies", "_logs")
 
     def __init__(self) -> None:
         self._logs: dict[TopicPartition, Log] = {}
         self._by_topic: dict[str, dict[TopicPartition, Log]] = {}
         """The same logs by topic; each topic has at least one."""
+        self._copies: dict[TopicPartition, Log] = {}
+        """The copies of logs that are moved to another directory (KIP-113)."""
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
         """The log, even if it is offline, or None."""
@@ -49,3 +55,38 @@ class HostedLogs:
                 del self._by_topic[topic_partition.topic]
             log.place.log_count -= 1
         return log
+
+    def replace(self, log: Log) -> Log:
+        """Put a log in the place of the one with its name; returns that one."""
+        replaced = self._logs[log.topic_partition]
+        self._logs[log.topic_partition] = log
+        self._by_topic[log.topic_partition.topic][log.topic_partition] = log
+        replaced.place.log_count -= 1
+        log.place.log_count += 1
+        return replaced
+
+    def copy_of(self, topic_partition: TopicPartition) -> Log | None:
+        """The copy that is to replace a log, even if it is offline, or None."""
+        return self._copies.get(topic_partition)
+
+    def copies(self) -> Iterable[Log]:
+        """All copies; make a list of them before any call that may add or remove one."""
+        return self._copies.values()
+
+    def is_in(self, topic_partition: TopicPartition, place: LogDirectory) -> bool:
+        """Whether a directory has the log of a partition, or its copy."""
+        found = (self._logs.get(topic_partition), self._copies.get(topic_partition))
+        return any(log is not None and log.place is place for log in found)
+
+    def add_copy(self, copy: Log) -> None:
+        """Add a copy, and count it in its directory: it will be a log there."""
+        assert copy.topic_partition not in self._copies, f"{copy.topic_partition} has a copy already"
+        self._copies[copy.topic_partition] = copy
+        copy.place.log_count += 1
+
+    def remove_copy(self, topic_partition: TopicPartition) -> Log | None:
+        """Remove a copy; returns it, or None if there was none."""
+        copy = self._copies.pop(topic_partition, None)
+        if copy is not None:
+            copy.place.log_count -= 1
+        return copy

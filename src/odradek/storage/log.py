@@ -37,6 +37,7 @@ from odradek.storage.recovery import LoadedLog
 from odradek.storage.retention import Retired, retire
 from odradek.storage.rolling import draw_jitter, roll
 from odradek.storage.segment import Segment
+from odradek.storage.succession import succeed
 from odradek.storage.swapping import swap_in
 from odradek.storage.time_lookup import max_timestamp_offset, offset_for_timestamp
 from odradek.storage.truncation import truncate_fully, truncate_to
@@ -407,6 +408,13 @@ class Log:
         self._segments.close()
         self.place.file_system.rename(self.path, path)
         self._segments.move_to(path)
+        self._parts.flushes.renamed()
+
+    @on_disk
+    def succeed(self, log: "Log") -> None:
+        """Become `log`, of which this is a complete copy in another directory; see `succession`."""
+        succeed(self._parts, log._parts)  # noqa: SLF001 - of this class
+        self._appender.succeed(log._appender)  # noqa: SLF001
 
     def describe(self) -> Mapping[str, Any]:
         """Returns a description of the log, for tests, the admin listener and the CLI."""

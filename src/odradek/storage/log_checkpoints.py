@@ -6,6 +6,9 @@
     log-start-offset-checkpoint          of logs that start inside a segment, every 60 s
     cleaner-offset-checkpoint            the offset cleaned up to, after each cleaning
 
+A copy of a log that is moved to another directory has its lines in the files of that directory, as in Kafka.
+They are on disk before the copy becomes the log (`log_moves`).
+
 A file is written only if its content has changed, or may be lost in a power cut. A write is returned as a
 value that holds the offsets of that moment; the caller runs it on another thread, and says when it begins and
 how it ends.
@@ -187,7 +190,7 @@ class LogCheckpoints:
         self, directory: LogDirectory, path: str, newest: Mapping[TopicPartition, Offset]
     ) -> None:
         """Replace a file by its newest content without the logs that are gone, whatever is in flight."""
-        offsets = {one: offset for one, offset in newest.items() if self._is_in(directory, one)}
+        offsets = {one: offset for one, offset in newest.items() if self._hosted.is_in(one, directory)}
         self._take_precedence(path, offsets)
         try:
             write_offsets(directory.file_system, path, offsets, durable=False)
@@ -195,10 +198,6 @@ class LogCheckpoints:
             directory.fail(error)
         self._written[path] = offsets
         self._unsynced[path] = None
-
-    def _is_in(self, directory: LogDirectory, topic_partition: TopicPartition) -> bool:
-        log = self._hosted.get(topic_partition)
-        return log is not None and log.place is directory
 
     def _take_precedence(self, path: str, offsets: dict[TopicPartition, Offset]) -> None:
         precedence = self._precedences[path]
@@ -230,15 +229,17 @@ class LogCheckpoints:
         return writes
 
     def _gather(self, gathering: "_Gathering", offset_of: Callable[[Log], Offset | None]) -> Steps[None]:
-        """Collect the offsets of all logs; a log deleted meanwhile is left out."""
+        """Collect the offsets of all logs, and of copies; one that is deleted meanwhile is left out."""
+        hosted = self._hosted
 
         def look_at(log: Log) -> None:
-            if self._hosted.get(log.topic_partition) is log:
+            name = log.topic_partition
+            if hosted.get(name) is log or hosted.copy_of(name) is log:
                 offset = offset_of(log)
                 if offset is not None:
-                    gathering.of(log.place)[log.topic_partition] = offset
+                    gathering.of(log.place)[name] = offset
 
-        yield from stepwise(list(self._hosted.all()), look_at)
+        yield from stepwise([*hosted.all(), *hosted.copies()], look_at)
 
     def _differs(self, path: str, offsets: Mapping[TopicPartition, Offset]) -> Steps[bool]:
         """Whether a file must be written: compared in steps, as there may be many offsets."""

@@ -6,11 +6,12 @@ directory that fails takes only its own logs offline.
 
     opening             locks and checks the directories      log_checkpoints   their checkpoint files
     directory_loading   opens what is in them                 clean_stop        closes it
+    log_moves           moves logs between them
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from odradek.base.chance import Chance
@@ -19,7 +20,6 @@ from odradek.base.errors import DataDirectoryError, StorageFailure
 from odradek.base.execution import Steps, exhaust, stepwise
 from odradek.base.ids import NO_TOPIC_ID, Offset, ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
-from odradek.storage import file_names
 from odradek.storage.clean_stop import close_logs, leave_marks, write_checkpoints
 from odradek.storage.directory_loading import DirectoryLoader
 from odradek.storage.expected_logs import ExpectedLogs
@@ -29,9 +29,13 @@ from odradek.storage.hosted_logs import HostedLogs
 from odradek.storage.log import Log
 from odradek.storage.log_checkpoints import LogCheckpoints
 from odradek.storage.log_directory import LogDirectory
+from odradek.storage.log_moves import LogMoves, discard
 from odradek.storage.opening import make_log, open_directories, require_one_online
 from odradek.storage.opening_report import OpeningReport
 from odradek.storage.retention import Retired
+
+PREFERENCES_MAX: Final = 10_000
+"""How many directories that were chosen for logs to come are kept; the oldest choices are forgotten."""
 
 
 class LogManager:
@@ -46,6 +50,9 @@ class LogManager:
         self._config_of = config_of
         self._hosted = HostedLogs()
         self.checkpoints = LogCheckpoints(directories, self._hosted)
+        self.moves = LogMoves(self._hosted)
+        # The directories that were chosen for logs that are not here yet, at most PREFERENCES_MAX (KIP-113).
+        self._preferred: dict[TopicPartition, str] = {}
         self._high_watermarks: dict[TopicPartition, Offset] = {}  # as checkpointed at startup
         # The offset that each log had reached by the checkpoints at startup, including logs that are gone.
         self._reached: dict[TopicPartition, Offset] = {}
@@ -98,6 +105,7 @@ class LogManager:
             raise
         manager.report, manager._missing = loader.report, loader.missing
         manager._high_watermarks, manager._reached = loader.high_watermarks, loader.reached
+        loader.begin_moves_anew(manager.moves)
         return manager
 
     @property
@@ -158,12 +166,24 @@ class LogManager:
         """
         self._missing.pop(topic_partition, None)
         self._reached.pop(topic_partition, None)
+        self.moves.cancel(topic_partition)
         log = self._hosted.remove(topic_partition)
         if log is None or log.place.failure is not None:
             return
-        name = file_names.deleted_directory(topic_partition, log.place.chance.uuid())
-        log.rename_directory(name)
+        discard(log)
+        log.place.check_online()
         log.place.removals.add(log.path, log.config.file_delete_delay_ms)
+
+    def prefer(self, topic_partition: TopicPartition, directory: str) -> None:
+        """Choose the directory for a log that is not here, for when it is created; the last choice counts."""
+        self._preferred.pop(topic_partition, None)
+        self._preferred[topic_partition] = directory
+        if len(self._preferred) > PREFERENCES_MAX:
+            del self._preferred[next(iter(self._preferred))]
+
+    def directory(self, path: str) -> LogDirectory | None:
+        """The log directory with this path."""
+        return next((one for one in self.directories if one.path == path), None)
 
     def is_offline(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition's log lies in a directory that has failed (P3: KAFKA_STORAGE_ERROR)."""
@@ -213,6 +233,9 @@ class LogManager:
         """Give all logs of a topic their new settings."""
         for log in self._hosted.of_topic(topic):
             log.update_config(config)
+        for copy in self._hosted.copies():
+            if copy.topic_partition.topic == topic:
+                copy.update_config(config)
 
     # Called by the server when due.
 
@@ -272,7 +295,8 @@ class LogManager:
         Each of these is on disk before the next begins. A directory that fails during it is left as after an
         unclean stop. `broker_epoch` is that of this run's registration; None if it never registered.
         """
-        close_logs(list(self.logs()), in_parallel)
+        copies = [copy for copy in self.moves.copies() if copy.place.failure is None]
+        close_logs([*self.logs(), *copies], in_parallel)
         checkpoints = self.checkpoints
         writes = [
             *exhaust(checkpoints.high_watermarks()),
@@ -297,11 +321,13 @@ class LogManager:
                 for directory in self.directories
             ],
             "logs": [log.describe() for log in self._hosted.all()],
+            "copies": [copy.describe() for copy in self._hosted.copies()],
         }
 
     def _make(self, topic_partition: TopicPartition, topic_id: UUID | None, reached_offset: Offset) -> Log:
         self.checkpoints.forget(topic_partition)
-        for directory in sorted(self.directories, key=lambda candidate: candidate.log_count):
+        chosen = self._preferred.pop(topic_partition, None)
+        for directory in sorted(self.directories, key=lambda one: (one.path != chosen, one.log_count)):
             if directory.failure is None:
                 try:
                     config = self._config_for(topic_partition.topic)

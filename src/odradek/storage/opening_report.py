@@ -37,8 +37,14 @@ class OpeningReport:
     """By directory, the strays that earlier startups set aside."""
     strays_back: dict[str, list[TopicPartition]] = field(default_factory=dict)
     """By directory, the logs that an earlier start had set aside and whose topics are known again."""
-    moves_ended: dict[str, list[TopicPartition]] = field(default_factory=dict)
-    """By directory, the logs that Kafka was moving to it, and that stay where they are."""
+    moves_done: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs whose move to it was done but for the names of files, and was finished."""
+    moves_continued: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs that are moved to it: their copies are completed."""
+    moves_begun_anew: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs that are moved to it, and whose copies are made again from the beginning."""
+    moves_ended: dict[str, list[str]] = field(default_factory=dict)
+    """By directory, copies that were set aside because they have records that their logs lack."""
     moves_left: list[str] = field(default_factory=list)
     """The paths of unfinished copies whose logs are not served."""
     missing_directories: tuple[UUID, ...] = ()
@@ -149,11 +155,32 @@ class OpeningReport:
     def _findings_of_moves(self) -> list[Finding]:
         found = [
             Finding(
-                Kind.MOVE_ENDED,
-                f"Apache Kafka had not finished moving {some_of(logs)} to {path}: they stay in the directory"
-                " where they are, and the unfinished copies are removed",
+                Kind.MOVE_DONE,
+                f"{some_of(logs)} had been copied to {path} when the broker stopped: they are served from"
+                " there",
             )
-            for path, logs in self.moves_ended.items()
+            for path, logs in self.moves_done.items()
+        ]
+        found += [
+            Finding(Kind.MOVE_CONTINUED, f"moving {some_of(logs)} to {path} goes on where it was")
+            for path, logs in self.moves_continued.items()
+        ]
+        found += [
+            Finding(
+                Kind.MOVE_CONTINUED,
+                f"moving {some_of(logs)} to {path} begins again: it is not known how much of the"
+                " unfinished copies is on disk after an unclean stop, and they are removed",
+            )
+            for path, logs in self.moves_begun_anew.items()
+        ]
+        found += [
+            Finding(
+                Kind.MOVE_ENDED,
+                f"{path} holds unfinished copies that end above their logs, which lost their last records:"
+                f" {some_of(names)}; the logs are not moved, and the copies stay, renamed to ...-stray; look"
+                " at them with 'odradek log dump', and remove them if their records are not needed",
+            )
+            for path, names in self.moves_ended.items()
         ]
         found += [
             Finding(

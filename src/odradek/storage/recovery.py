@@ -70,16 +70,18 @@ def load_log(
     high_watermark: Offset = 0,
     was_compacted: bool = False,
     gaps_below: Offset | None = None,
+    name: str | None = None,
 ) -> LoadedLog:
     """Open the partition's directory, which is made when it is missing; OSError when the disk refuses.
 
     The log had reached `recovery_point` and `high_watermark`; when it ends below them, records are lost.
     `log_start_offset` None: the checkpoint is gone, the leader epochs tell where the log begins.
     `was_compacted`: a cleaning has been through it, whatever its policy is today; no cleaning has been at or
-    above `gaps_below`, or that is not known (None).
+    above `gaps_below`, or that is not known (None). `name`: of its directory, where that is not the
+    partition's.
     """
     file_system = directory.file_system
-    path = f"{directory.path}/{topic_partition}"
+    path = f"{directory.path}/{topic_partition if name is None else name}"
     file_system.make_directory(path)
     was_finished, damages = clear_leftovers(file_system, path, directory.clock.wall_ms())
     was_compacted |= was_finished

@@ -139,12 +139,22 @@ class Segments:
         del self._list[number], self._bases[number]
 
     def move_to(self, directory: str) -> None:
-        """Called when the directory was renamed: every segment uses the new name."""
+        """Called when the directory was renamed: every segment uses the new name.
+
+        What the indexes of the active segment hold in memory is lost, so nothing may be appended to it unless
+        it is empty.
+        """
         self.directory = directory
         members, self._list, self._bases = self._list, [], []
         for segment in members:
             segment.close()
-            self.add_existing(segment.base_offset, segment.size_bytes, segment.created_ms)
+            size_bytes = segment.size_bytes
+            self._add(
+                segment.base_offset,
+                size_bytes=size_bytes,
+                is_new=not size_bytes,
+                created_ms=segment.created_ms,
+            )
 
     def close(self) -> None:
         """Close every file."""

@@ -2,13 +2,14 @@
 
 The id in `partition.metadata`, not the name, decides which topic a log belongs to: a later topic of that name
 must not start with old records. As in Kafka, the directory is renamed and stays until a person removes it;
-unlike in Kafka, it is taken back at a startup at which the store knows the topic again.
+unlike in Kafka, it is taken back at a startup at which the store knows the topic again, unless the
+partition has another log, or may have one in a directory that is missing or offline.
 
     flights-0                 the store has no topic of that id for this broker
     flights-0.1f0c...-stray   not served; removed by hand, or `flights-0` again
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from odradek.base.ids import TopicPartition
@@ -44,14 +45,22 @@ def set_aside(directory: LogDirectory, partition: TopicPartition) -> str | None:
     return name
 
 
-def take_back(directory: LogDirectory, name: str, expected: ExpectedLogs) -> TopicPartition | None:
-    """Rename a stray as the log that it was, if the store knows its topic again; the partition, or None."""
+def take_back(
+    directory: LogDirectory,
+    name: str,
+    expected: ExpectedLogs,
+    present: Collection[TopicPartition] = (),
+) -> TopicPartition | None:
+    """Rename a stray as the log that it was, if the store knows its topic again; the partition, or None.
+
+    `present`: the partitions that have a log in any of the broker's directories.
+    """
     number, topic_id = file_names.partition_of_stray(name), _topic_id_in(directory, name)
     if number is None or topic_id is None or topic_id not in expected.topic_names:
         return None
     partition = TopicPartition(expected.topic_names[topic_id], number)
     path = f"{directory.path}/{partition}"
-    if partition not in expected.topic_ids or directory.file_system.exists(path):
+    if partition not in expected.topic_ids or partition in present or directory.file_system.exists(path):
         return None
     directory.file_system.rename(f"{directory.path}/{name}", path)
     directory.file_system.sync_directory(directory.path)

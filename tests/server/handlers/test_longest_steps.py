@@ -27,6 +27,7 @@ from odradek.wire.messages import (
     add_partitions_to_txn,
     alter_configs,
     alter_partition_reassignments,
+    alter_replica_log_dirs,
     consumer_group_describe,
     consumer_group_heartbeat,
     create_acls,
@@ -283,6 +284,16 @@ WIDE: Final[dict[str, tuple[int, Make]]] = {
     ),
     "alter_configs": (2, _alter),
     "incremental_alter_configs": (1, _incremental),
+    "alter_replica_log_dirs": (
+        2,
+        lambda asked: alter_replica_log_dirs.AlterReplicaLogDirsRequest(
+            [
+                alter_replica_log_dirs.AlterReplicaLogDir(
+                    "/data", [alter_replica_log_dirs.AlterReplicaLogDirTopic("wide", asked.numbers)]
+                )
+            ]
+        ),
+    ),
     "describe_log_dirs": (
         4,
         lambda asked: describe_log_dirs.DescribeLogDirsRequest(

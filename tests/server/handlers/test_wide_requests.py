@@ -9,6 +9,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.testing.sim import CountedTime, SimNode
 from odradek.wire.messages import (
+    alter_replica_log_dirs,
     consumer_group_describe,
     create_partitions,
     create_topics,
@@ -113,6 +114,16 @@ REQUESTS: dict[str, tuple[int, Make]] = {
         2,
         lambda numbers, _: update_features.UpdateFeaturesRequest(
             feature_updates=[update_features.FeatureUpdateKey("group.version", 1) for _ in numbers]
+        ),
+    ),
+    "AlterReplicaLogDirs": (
+        2,
+        lambda numbers, _: alter_replica_log_dirs.AlterReplicaLogDirsRequest(
+            [
+                alter_replica_log_dirs.AlterReplicaLogDir(
+                    "/data", [alter_replica_log_dirs.AlterReplicaLogDirTopic("wide", numbers)]
+                )
+            ]
         ),
     ),
     "DescribeLogDirs": (

@@ -33,7 +33,7 @@ class Logs:
         raise AssertionError("not asked for")
         yield
 
-    cleaned_offsets = recovery_points
+    cleaned_offsets = log_start_offsets = recovery_points
 
     def begin(self, write: CheckpointWrite) -> None:
         assert write.offsets[P] == self.high_watermark

@@ -302,6 +302,21 @@ def throttles_after(size_bytes: int, side: str) -> Callable[[SimNode], bool]:
     return throttled
 
 
+def moves_a_log_at_once(node: SimNode) -> bool:
+    """Whether a log has moved to another log directory, and back, before time passes."""
+    log = node.log("plain")
+    while log.end_offset < 5:
+        write(node)
+    home = log.directory
+    for directory in ("/more", home):
+        node.core.log_mover.move(log.topic_partition, directory)
+        node.settle()
+    has_moved = node.log("plain").directory == home and node.log("plain") is not log
+    node.core.log_mover.move(log.topic_partition, node.log("plain").directory)
+    node.advance(12_000)  # over all windows of the quota
+    return has_moved
+
+
 def is_on_disk_when_acknowledged(node: SimNode) -> bool:
     log = node.log("plain")
     log.flush()
@@ -406,6 +421,7 @@ ENTRIES = {
     "message.max.bytes": Entry("5000", takes_large),
     "min.insync.replicas": Entry("2", takes_writes_without_its_follower),
     "num.replica.fetchers": Entry("5", fetchers_of_one_leader),
+    "replica.alter.log.dirs.io.max.bytes.per.second": Entry("10", moves_a_log_at_once),
     "odradek.log.flush.before.ack": Entry("true", is_on_disk_when_acknowledged),
     "odradek.record.validation": Entry("header", walks_records),
     "producer.id.expiration.ms": Entry("500", forgets_a_producer),
@@ -469,7 +485,8 @@ def make_dirty(node: SimNode) -> None:
 def busy() -> SimNode:
     """A broker that leads topics of all kinds; the other replica of one of them is dead."""
     world = World()
-    node, other = world.node(0, log_flush_scheduler_interval_ms="1000"), world.node(1)
+    node = world.node(0, log_flush_scheduler_interval_ms="1000", log_dirs="/data,/more")
+    other = world.node(1)
     make_topics(node, leader=node.broker_id, follower=other.broker_id)
     other.kill()
     world.settle()

@@ -8,7 +8,8 @@ segment is renamed into the log, one per turn of the loop; produces and fetches 
                             ....... report        -> checkpoint, on disk behind the names -> look again
 
 A damaged log is not cleaned again until the broker restarts, and is described as damaged. If a log was
-truncated or its start was raised meanwhile, its cleaning is dropped; the next look begins anew.
+truncated or its start was raised meanwhile, its cleaning is dropped; the next look begins anew. A log that
+moves to another log directory is not cleaned until it is there, as in Kafka.
 """
 
 import errno
@@ -178,6 +179,8 @@ class CleanerHost:
         cleaning = self._running.get(log.topic_partition)
         if cleaning is not None:
             return f"its cleaning to end, for {self._clock.monotonic_ms() - cleaning.started_ms} ms so far"
+        if self._logs.moves.copy_of(log.topic_partition) is not None:
+            return "its move to another log directory to end"
         if not self._may_clean(log):
             return f"nothing any more, it is damaged: {self._uncleanable[log.topic_partition][1]}"
         return waits_for(log, part)
@@ -216,11 +219,15 @@ class CleanerHost:
     def _may_clean(self, log: Log) -> bool:
         name = log.topic_partition
         uncleanable = self._uncleanable.get(name)
-        return name not in self._running and (uncleanable is None or uncleanable[0] is not log)
+        if name in self._running or self._logs.moves.copy_of(name) is not None:
+            return False
+        return uncleanable is None or uncleanable[0] is not log
 
     def _is_current(self, cleaning: _Cleaning) -> bool:
-        """Whether the cleaning was not dropped, and its log not deleted, offline or truncated meanwhile."""
+        """Whether the cleaning goes on: not if its log was deleted or truncated, is offline, or moves."""
         log = cleaning.log
+        if self._logs.moves.copy_of(log.topic_partition) is not None:
+            return False
         is_running = self._running.get(log.topic_partition) is cleaning
         is_same = self._logs.get(log.topic_partition) is log and log.truncations == cleaning.truncations
         return is_running and is_same

@@ -7,6 +7,7 @@ from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
+from odradek.storage import Log
 from odradek.storage.log_directory import LogDirectory
 from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -39,7 +40,8 @@ def _in_steps(core: BrokerCore, request: DescribeLogDirsRequest) -> Steps[Respon
         wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
     results = {directory.path: _result(directory) for directory in core.logs.directories}
     topics: dict[tuple[str, str], DescribeLogDirsTopic] = {}
-    for number, log in enumerate(core.logs.logs()):
+    copies = [copy for copy in core.logs.moves.copies() if copy.place.failure is None]
+    for number, log in enumerate((*core.logs.logs(), *copies)):
         if number % LOGS_PER_STEP == LOGS_PER_STEP - 1:
             yield
         name, index = log.topic_partition
@@ -51,8 +53,18 @@ def _in_steps(core: BrokerCore, request: DescribeLogDirsRequest) -> Steps[Respon
         if topic is None:
             topic = topics[log.directory, name] = DescribeLogDirsTopic(name)
             results[log.directory].topics.append(topic)
-        topic.partitions.append(DescribeLogDirsPartition(index, log.size_bytes))
+        topic.partitions.append(_partition(core, log))
     return DescribeLogDirsResponse(results=list(results.values()))
+
+
+def _partition(core: BrokerCore, log: Log) -> DescribeLogDirsPartition:
+    """A log, or a copy that is to become one in its directory; its lag is what it does not have yet."""
+    hosted = core.logs.get(log.topic_partition)
+    if hosted is log or core.logs.moves.copy_of(log.topic_partition) is not log:  # gone meanwhile
+        lag = max(0, log.high_watermark.offset - log.end_offset)
+        return DescribeLogDirsPartition(log.topic_partition.partition, log.size_bytes, lag)
+    lag = 0 if hosted is None else hosted.end_offset - log.end_offset
+    return DescribeLogDirsPartition(log.topic_partition.partition, log.size_bytes, lag, is_future_key=True)
 
 
 def _result(directory: LogDirectory) -> DescribeLogDirsResult:

@@ -53,6 +53,7 @@ INDEX: Final[tuple[Row, ...]] = (
     Row(31, "delete_acls", 1, 3, 1),
     Row(32, "describe_configs", 1, 4, 1),
     Row(33, "alter_configs", 0, 2, 0),
+    Row(34, "alter_replica_log_dirs", 1, 2, 1),
     Row(35, "describe_log_dirs", 1, 5, 1),
     Row(36, "sasl_authenticate", 0, 2, 0),
     Row(37, "create_partitions", 0, 3, 0),

@@ -1,16 +1,16 @@
 """Writes the checkpoint files of the log directories without blocking the broker (R12).
 
 The content of a file is read from the logs, in steps, before the write; the fsync runs in the background.
-A file has one writer at a time: while a write is under way, the next round skips that file, and the round
-after that writes the values of that moment.
+Files of one kind have one writer at a time: while one of them is written, the next round is left out, and the
+round after that writes the values of that moment.
 
     5 s     replication-offset-checkpoint: orders-0 at 41     in the background
     10 s    orders-0 is at 60, the disk still busy            left out
     15 s    the disk is done, orders-0 at 75                  written with 75
 
-Recovery points are also written after truncations (X6), and cleaned offsets after each cleaning, and then
-none is left out: a write under way may hold the offset from before, so the next one begins when it has ended.
-All that wait at that time share it.
+Recovery points are also written after truncations (X6), cleaned offsets after each cleaning, and all of them
+before a copy becomes the log (KIP-113), and then none is left out: a write under way may hold the offset
+from before, so the next one begins when it has ended. All that wait at that time share it.
 """
 
 import errno
@@ -43,14 +43,14 @@ class Checkpoints:
         self._background = background
         # Called with a log directory and the system's error.
         self._on_failed = on_failed
-        # Paths of the files that are being written.
-        self._under_way: set[str] = set()
         self._recovery_points = _SettledFile(logs.recovery_points, self._submit, run_steps, on_failed)
         self._cleaned_offsets = _SettledFile(logs.cleaned_offsets, self._submit, run_steps, self._not_cleaned)
+        self._log_starts = _SettledFile(logs.log_start_offsets, self._submit, run_steps, on_failed)
+        self._high_watermarks = _SettledFile(logs.high_watermarks, self._submit, run_steps, on_failed)
 
     def write_high_watermarks(self) -> Steps[None]:
         """Every `replica.high.watermark.checkpoint.interval.ms`."""
-        self._write((yield from self._logs.high_watermarks()))
+        yield from self._high_watermarks.write()
 
     def write_recovery_points(self) -> Steps[None]:
         """Every `log.flush.offset.checkpoint.interval.ms`."""
@@ -69,13 +69,21 @@ class Checkpoints:
 
     def write_log_start_offsets(self) -> Steps[None]:
         """Every `log.flush.start.offset.checkpoint.interval.ms`."""
-        self._write((yield from self._logs.log_start_offsets()))
+        yield from self._log_starts.write()
 
-    def _write(self, writes: Iterable[CheckpointWrite]) -> None:
-        for write in writes:
-            if write.path not in self._under_way:
-                self._under_way.add(write.path)
-                self._submit(write, self._under_way.discard, self._on_failed)
+    def settle_all(self, done: Callable[[], None]) -> None:
+        """Call `done` when all files of this moment, or later ones, are on disk, or cannot be."""
+        files = (self._recovery_points, self._cleaned_offsets, self._log_starts, self._high_watermarks)
+        left = len(files)
+
+        def one_is_done() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                done()
+
+        for file in files:
+            file.settle(one_is_done)
 
     def _not_cleaned(self, directory: str, error: OSError) -> None:
         """A full disk costs the log that is cleaned its line: a part of it is cleaned once more."""

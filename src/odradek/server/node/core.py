@@ -38,6 +38,7 @@ from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.hand_over import HandOver
 from odradek.server.node.isr_writer import IsrWriter
 from odradek.server.node.log_dir_events import LogDirEvents
+from odradek.server.node.log_mover import LogMover
 from odradek.server.node.orphans import Orphans
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
@@ -99,6 +100,19 @@ class BrokerCore:
         self._make_controller(surroundings)
         self._make_coordinators(surroundings)
         self._make_fetchers(surroundings)
+        self.log_mover = LogMover(
+            logs,
+            self.replicas,
+            clock=self.clock,
+            timer=self.timer,
+            slices=slices,
+            background=surroundings.background,
+            defer=self.defer,
+            checkpoints=self.checkpoints,
+            group_flush=self.group_flush,
+            settings=lambda: self.settings,
+        )
+        """Moves logs to other log directories."""
         self._make_received_orders()
         self.commanded = CommandedBroker(
             self.broker_id,

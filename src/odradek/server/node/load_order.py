@@ -136,6 +136,7 @@ LOAD_ORDER: Final[tuple[str, ...]] = (
     "odradek.wire.messages.describe_configs",
     "odradek.server.handlers.altered_configs",
     "odradek.wire.messages.alter_configs",
+    "odradek.wire.messages.alter_replica_log_dirs",
     "odradek.wire.messages.describe_log_dirs",
     "odradek.wire.messages.sasl_authenticate",
     "odradek.wire.messages.create_partitions",

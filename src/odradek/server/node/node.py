@@ -138,12 +138,14 @@ class Node:
             lambda: self.cleaner.look(),
             self._surroundings.on_finding,
         )
+        self.core.log_mover.start()
 
     def let_go(self) -> None:
         """The broker stops: end the periodic work and answer every parked request with what it has so far."""
         self.schedule.close()
         core = self.core
         core.fetchers.close()
+        core.log_mover.close()
         core.groups.resign_all()
         core.forwarding.close()
         core.transactions.close()

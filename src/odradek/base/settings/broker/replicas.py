@@ -111,6 +111,35 @@ class ReplicaSettings:
         update=Update.CLUSTER_WIDE,
         least=0,
     )
+    alter_log_dirs_replication_quota_window_num: int = setting(
+        Kind.INT,
+        "alter.log.dirs.replication.quota.window.num",
+        11,
+        "Over how many windows the rate of logs that move to another log directory is measured.",
+        least=1,
+    )
+    alter_log_dirs_replication_quota_window_size_seconds: int = setting(
+        Kind.INT,
+        "alter.log.dirs.replication.quota.window.size.seconds",
+        1,
+        "How long each of these windows is.",
+        least=1,
+    )
+    num_replica_alter_log_dirs_threads: int | None = setting(
+        Kind.INT,
+        "num.replica.alter.log.dirs.threads",
+        None,
+        "How many logs move to another log directory at a time; none: as many as there are log directories.",
+        least=1,
+    )
+    replica_alter_log_dirs_io_max_bytes_per_second: int = setting(
+        Kind.LONG,
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+        LONG_MAX,
+        "The most bytes per second of logs that move to another log directory, all together.",
+        update=Update.CLUSTER_WIDE,
+        least=0,
+    )
     num_replica_fetchers: int = setting(
         Kind.INT,
         "num.replica.fetchers",

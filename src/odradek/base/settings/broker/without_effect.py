@@ -102,8 +102,6 @@ _AREAS: Final[dict[str, str]] = {
         delegation.token.master.key password
     """,
     "quotas are not served yet": """
-        alter.log.dirs.replication.quota.window.num int 1..
-        alter.log.dirs.replication.quota.window.size.seconds int 1..
         client.quota.callback.class class
         controller.quota.window.num int 1..
         controller.quota.window.size.seconds int 1..
@@ -227,10 +225,6 @@ _AREAS: Final[dict[str, str]] = {
         initial.broker.registration.timeout.ms int
         log.dir.failure.timeout.ms long 1..
         replica.socket.receive.buffer.bytes int
-    """,
-    "logs are not moved between the directories of a broker yet": """
-        num.replica.alter.log.dirs.threads int
-        replica.alter.log.dirs.io.max.bytes.per.second long cluster-wide 0..
     """,
     "nothing is encrypted or protected in ZooKeeper yet": """
         zookeeper.clientCnxnSocket string

@@ -116,7 +116,7 @@ class Consent:
         self._log_of = log_of
         self._producer_id = producer.producer_id
         self._seen = {one: self._ended(one) for one in partitions}
-        """By partition: its log, the leader epoch, how many of the producer's transactions had ended."""
+        """By partition: its log's producers, the leader epoch, how many of its transactions had ended."""
 
     def holds_for(self, topic_partition: TopicPartition) -> bool:
         """Whether since then no transaction of the producer has ended there, and the leader is the same."""
@@ -124,7 +124,10 @@ class Consent:
 
     def _ended(self, topic_partition: TopicPartition) -> tuple[object, LeaderEpoch, int] | None:
         log = self._log_of(topic_partition)
-        return None if log is None else (log, log.latest_epoch, log.producers.ended(self._producer_id))
+        if log is None:
+            return None
+        # Not the log itself: its producers stay the same when it moves to another directory.
+        return log.producers, log.latest_epoch, log.producers.ended(self._producer_id)
 
 
 @dataclass(frozen=True, slots=True)
