@@ -87,7 +87,7 @@ def test_the_log_takes_over_what_batches_do_not_tell(disk: MemoryFileSystem, ben
     again = bench.batch(1, producer_id=PRODUCER, producer_epoch=0, base_sequence=6)
     info = copy.append_as_leader(again, 6, now_ms=0)
     assert info.duplicate
-    disk.kill()
+    manager.close()
     log_again = start(disk).get(ORDERS)
     assert log_again is not None
     assert (log_again.directory, log_again.log_start_offset, log_again.end_offset) == ("/d2", 8, 10)
