@@ -40,7 +40,7 @@ A_MINUTE_MS = 60_000
 
 
 def start(seed: int = 1, /, **settings: str) -> SimNode:
-    node = World(seed).node(**{"log_dirs": DIRECTORIES, **settings})
+    node = World(seed).node(0, **{"log_dirs": DIRECTORIES, **settings})
     configs = [CreatableTopicConfig("segment.bytes", "1048576")]
     node.ask(CreateTopicsRequest([CreatableTopic("orders", 1, 1, configs=configs)], timeout_ms=1000))
     assert node.log("orders").directory == FIRST
