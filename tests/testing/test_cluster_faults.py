@@ -7,7 +7,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Producer
 
-from odradek.testing import ApiError, FaultRefused, LocalCluster
+from odradek.testing import ApiError, FaultRefused, LocalCluster, OdradekError
 from tests.testing.test_local_cluster import Writer, member, read
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -134,6 +134,8 @@ def test_a_coordinator_is_moved_under_a_transaction(cluster: LocalCluster) -> No
     )
     producer.init_transactions(WAIT_S)
     before = cluster.coordinator_of("shop", kind="transaction")
+    with pytest.raises(OdradekError, match="kind is one of group, transaction, not 'topic'"):
+        cluster.coordinator_of("shop", kind="topic")  # type: ignore[arg-type]
     producer.begin_transaction()
     producer.produce(topic, b"0")
     producer.flush(WAIT_S)

@@ -471,10 +471,17 @@ def test_clusters_for_one_test_and_for_all(run: Run) -> None:
         @pytest.mark.odradek_cluster(3)
         def test_is_malformed(odradek_cluster):
             pass
+
+        @pytest.mark.odradek_cluster(brokers=2)
+        def test_marks_what_is_shared(odradek_session_cluster):
+            pass
         """,
         ini="odradek_settings = num.partitions=7",
     )
-    result.assert_outcomes(passed=4, errors=1)
+    result.assert_outcomes(passed=4, errors=2)
     result.stdout.fnmatch_lines(
-        ["*the marker odradek_cluster takes brokers=3, log_dirs=1 and settings={...}, by name*"]
+        [
+            "*the marker odradek_cluster takes brokers=3, log_dirs=1 and settings={...}, by name*",
+            "*is marked odradek_cluster, but does not use that fixture*",
+        ]
     )

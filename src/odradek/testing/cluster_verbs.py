@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
+from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.admin_connection import CoordinatorKey
 from odradek.net.request_pipeline import ConnectionFailed
@@ -40,6 +40,13 @@ _COMING: Final = frozenset(
 )
 """Errors that go away by themselves while a broker has just been lost or has just come."""
 _KEYS: Final = {"group": CoordinatorKey.GROUP, "transaction": CoordinatorKey.TRANSACTION}
+
+
+def _key_kind(kind: str) -> CoordinatorKey:
+    """Raises OdradekError for a kind that has no coordinators."""
+    if kind not in _KEYS:
+        raise OdradekError(f"kind is one of {', '.join(_KEYS)}, not {kind!r}")
+    return _KEYS[kind]
 
 
 class ClusterVerbs(ClientVerbs):
@@ -77,7 +84,7 @@ class ClusterVerbs(ClientVerbs):
         Raises WaitTimeout.
         """
 
-        return self._coordinator(_KEYS[kind], key, timeout)
+        return self._coordinator(_key_kind(kind), key, timeout)
 
     # --- moving them
 
@@ -106,7 +113,7 @@ class ClusterVerbs(ClientVerbs):
         """
         from odradek.server.admin.leader_moves import move_coordinator
 
-        key_kind = _KEYS[kind]
+        key_kind = _key_kind(kind)
         return self._move(lambda client: move_coordinator(client, key_kind, key, to, timeout), timeout)
 
     def _move(self, move: Callable[[ClientConfig], BrokerId], timeout: float) -> BrokerId:

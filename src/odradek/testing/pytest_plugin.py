@@ -193,9 +193,20 @@ def odradek_session_cluster(request: pytest.FixtureRequest) -> LocalCluster:
     return request.config.stash[BROKERS].shared_cluster()
 
 
+def _check_cluster_marker(item: pytest.Item) -> None:
+    """Raises MarkerError for a marker odradek_cluster that is malformed or could have no effect."""
+    cluster_wanted_by(item)
+    is_marked_itself = any(marker.name == "odradek_cluster" for marker in item.own_markers)
+    if is_marked_itself and "odradek_cluster" not in getattr(item, "fixturenames", ()):
+        raise MarkerError(
+            f"{item.nodeid} is marked odradek_cluster, but does not use that fixture: the marker has no"
+            " effect on odradek_session_cluster, which is shared"
+        )
+
+
 def _check_marker(item: pytest.Item) -> None:
     """Raises MarkerError for a test whose marker is malformed or could have no effect."""
-    cluster_wanted_by(item)
+    _check_cluster_marker(item)
     taken = {"odradek_broker", "odradek_function_broker"} & set(getattr(item, "fixturenames", ()))
     is_marked_itself = any(marker.name == "odradek" for marker in item.own_markers)
     if not taken and not is_marked_itself:

@@ -9,6 +9,7 @@ from odradek.base.execution import COUNTED_PER_STEP, Steps, deliver, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
+from odradek.server.node.coordinators.internal_topic import InternalTopic
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.find_coordinator import (
     Coordinator,
@@ -26,18 +27,22 @@ def handle(
     core: BrokerCore, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
 ) -> Steps[None]:
     """Answer when every key has its coordinator or an error."""
+    topic = core.coordinating_topics.get(request.key_type)
     keys = request.coordinator_keys if context.api_version >= _FIRST_WITH_SEVERAL else [request.key]
 
     def found(brokers: Sequence[BrokerId | ErrorCode]) -> None:
-        respond(_in_steps(core, context, list(zip(keys, brokers, strict=True))))
+        respond(_in_steps(core, context, topic, list(zip(keys, brokers, strict=True))))
 
-    return _find(core, request.key_type, keys, found)
+    return _find(topic, keys, found)
 
 
 def _in_steps(
-    core: BrokerCore, context: RequestContext, found: Sequence[tuple[str, BrokerId | ErrorCode]]
+    core: BrokerCore,
+    context: RequestContext,
+    topic: InternalTopic | None,
+    found: Sequence[tuple[str, BrokerId | ErrorCode]],
 ) -> Steps[Response]:
-    coordinators = yield from stepwise(found, lambda one: _coordinator(core, context, *one))
+    coordinators = yield from stepwise(found, lambda one: _coordinator(core, context, topic, *one))
     return _response(context, coordinators)
 
 
@@ -52,13 +57,11 @@ def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> Steps[Response]:
 
 
 def _find(
-    core: BrokerCore,
-    key_type: int,
+    topic: InternalTopic | None,
     keys: Sequence[str],
     found: Callable[[Sequence[BrokerId | ErrorCode]], None],
 ) -> Steps[None]:
     """The coordinators of the keys, in their order."""
-    topic = core.coordinating_topics.get(key_type)
     if topic is None or not keys:
         found([ErrorCode.INVALID_REQUEST] * len(keys))
         return
@@ -78,19 +81,26 @@ def _find(
 
 
 def _coordinator(
-    core: BrokerCore, context: RequestContext, key: str, found: BrokerId | ErrorCode
+    core: BrokerCore,
+    context: RequestContext,
+    topic: InternalTopic | None,
+    key: str,
+    found: BrokerId | ErrorCode,
 ) -> Coordinator:
     if isinstance(found, ErrorCode):
-        return _refusal(key, found)
+        return _refusal(key, found, topic)
     endpoint = core.endpoint(found, context.listener)
     if endpoint is None:
-        return _refusal(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return _refusal(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, topic)
     return Coordinator(key, found, endpoint.host, endpoint.port, ErrorCode.NONE, None)
 
 
-def _refusal(key: str, error: ErrorCode) -> Coordinator:
+def _refusal(key: str, error: ErrorCode, topic: InternalTopic | None) -> Coordinator:
+    """The message says more than Kafka's where this broker knows why there is no coordinator."""
     if error is ErrorCode.INVALID_REQUEST:
         message = "there is no coordinator for keys of this type"
+    elif topic is not None and topic.refusal:
+        message = f"{topic.name} cannot be made: {topic.refusal}"
     else:
         message = "The coordinator is not available."
     return Coordinator(key, NO_BROKER, "", _NO_PORT, error, message)

@@ -60,7 +60,9 @@ def test_a_refusal_at_once_is_returned_and_the_topic_is_asked_for_once(answer: R
     image = ClusterImage(brokers={1: BrokerImage(1, ())})
     purgatory = Purgatory[str]("Topic", Timer(clock))
     making = TopicMaking(image, controller, purgatory, clock, exhaust, lambda: 1)
-    topic = InternalTopic(making, InternalTopicSpec("__consumer_offsets", 3, 1, {}))
+    topic = InternalTopic(
+        making, InternalTopicSpec("__consumer_offsets", 3, 1, "offsets.topic.replication.factor", {})
+    )
     events: list[object] = []
     found = [topic.find(key, events.append) for key in ("a", "b")]
     assert events == []
@@ -77,7 +79,9 @@ def test_requests_that_waited_are_answered_in_steps() -> None:
     purgatory = Purgatory[str]("Topic", Timer(clock))
     image = ClusterImage(brokers={1: BrokerImage(1, ())})
     making = TopicMaking(image, slow, purgatory, clock, begun.append, lambda: 1)
-    topic = InternalTopic(making, InternalTopicSpec("__consumer_offsets", 3, 1, {}))
+    topic = InternalTopic(
+        making, InternalTopicSpec("__consumer_offsets", 3, 1, "offsets.topic.replication.factor", {})
+    )
     answers: list[BrokerId | ErrorCode] = []
     assert [topic.find(key, answers.append) for key in ("a", "b", "c")] == [None] * 3
 
@@ -136,7 +140,13 @@ def test_internal_topics_wait_until_enough_brokers_live(caplog: pytest.LogCaptur
     for node in (asked, controller_of(world)):
         assert [one.error_code for one in coordinators(node)] == [missing, missing]
     assert not set(TOPICS) & set(asked.core.image.topics)
-    assert "__consumer_offsets cannot be made: it is to have 3 replicas, and 2 brokers live" in caplog.text
+    refusal = (
+        "__consumer_offsets cannot be made: offsets.topic.replication.factor asks for 3 replicas,"
+        " and 2 brokers live"
+    )
+    assert refusal in caplog.text
+    (told,) = asked.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"])).coordinators
+    assert told.error_message == refusal
     world.node(stopped.broker_id)
     assert [one.error_code for one in coordinators(asked)] == [0, 0]
     assert replica_counts(asked) == [{3}, {3}]

@@ -130,6 +130,7 @@ def _topic_spec(settings: BrokerSettings) -> InternalTopicSpec:
         OFFSETS_TOPIC,
         settings.offsets_topic_num_partitions,
         settings.offsets_topic_replication_factor,
+        "offsets.topic.replication.factor",
         {
             "cleanup.policy": "compact",
             "compression.type": "producer",

@@ -55,6 +55,8 @@ class InternalTopicSpec:
     partition_count: int
     # At most as many replicas as the cluster is meant to have brokers.
     replication_factor: int
+    replication_setting: str
+    """The name of the setting that says so."""
     configs: Mapping[str, str]
 
 
@@ -91,6 +93,11 @@ class InternalTopic:
     def name(self) -> str:
         """The topic's name."""
         return self.spec.name
+
+    @property
+    def refusal(self) -> str:
+        """Why the topic is not there, if it could not be made; else ""."""
+        return "" if self._image.topic(self.name) is not None else self._refusal
 
     @property
     def partition_count(self) -> int:
@@ -138,7 +145,8 @@ class InternalTopic:
         """Whether enough brokers live for the topic's replicas; logs it if not."""
         replicas, brokers = self._replicas, len(self._image.brokers)
         if brokers < replicas:
-            self._log_reason(f"it is to have {replicas} replicas, and {brokers} brokers live")
+            live = "1 broker lives" if brokers == 1 else f"{brokers} brokers live"
+            self._log_reason(f"{self.spec.replication_setting} asks for {replicas} replicas, and {live}")
         return brokers >= replicas
 
     def _make(self) -> None:
@@ -164,7 +172,7 @@ class InternalTopic:
         making.waits.try_complete_else_watch(operation, [self.name])
 
     def _log_refusal(self, answer: Answer) -> None:
-        """Log the refusal for operators: clients only learn that there is no coordinator."""
+        """Log the refusal for operators: most clients show only that there is no coordinator."""
         outcome = answer.topics[0] if isinstance(answer, TopicOutcomes) else answer
         assert isinstance(outcome, TopicOutcome | Refused), "the answers to CreateTopics"
         self._log_reason(outcome.message or outcome.error.name)

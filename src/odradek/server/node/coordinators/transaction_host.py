@@ -175,6 +175,7 @@ def _topic_spec(settings: BrokerSettings) -> InternalTopicSpec:
         TRANSACTION_STATE_TOPIC,
         settings.transaction_state_log_num_partitions,
         settings.transaction_state_log_replication_factor,
+        "transaction.state.log.replication.factor",
         {
             "cleanup.policy": "compact",
             "compression.type": "uncompressed",
