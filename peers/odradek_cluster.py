@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from odradek.testing.cluster_process import process_of
 from peers.odradek import OdradekBroker
 from peers.process import HOST
 
@@ -20,8 +21,9 @@ ADDRESS = re.compile(rf"{re.escape(HOST)}:(\d+)")
 class OdradekCluster(OdradekBroker):
     """A supervisor and its brokers; clients are given the address of the last broker, and find the others.
 
-    Which broker is the controller differs from start to start. `pid`, and what is measured by it, is the
-    supervisor's. The brokers end with the supervisor, however that ends.
+    Which broker is the controller differs from start to start. `pid` is the supervisor's; its processor time
+    and memory count, too. The brokers end with the supervisor, however that ends. It starts a broker again
+    that has ended.
     """
 
     count: ClassVar[int] = 3
@@ -47,6 +49,15 @@ class OdradekCluster(OdradekBroker):
     def data_directories(self) -> tuple[Path, ...]:
         """The log directories of brokers 1, 2 and so on."""
         return tuple(self._directory_of_all / f"broker-{one}" for one in range(1, self.count + 1))
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The processes of brokers 1, 2 and so on, then the supervisor's."""
+        return (*(self.pid_of(one) for one in range(1, self.count + 1)), self.pid)
+
+    def pid_of(self, broker_id: int) -> int:
+        """The present process of a broker."""
+        return process_of(self._directory_of_all, broker_id)
 
     def prepare(self) -> None:
         """Write the settings."""

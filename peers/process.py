@@ -1,4 +1,4 @@
-"""One broker as a process: prepared in an empty directory, started, measured, and stopped by its pid.
+"""One broker as a process, or several: prepared in an empty directory, started, measured, and stopped.
 
 This module knows no particular broker: `kafka.py` and `odradek.py` say how theirs is configured and run.
 Linux only where it reads /proc (processor time and resident memory).
@@ -47,6 +47,9 @@ class BrokerProcess(ABC):
     standard_input: ClassVar[int] = subprocess.DEVNULL
     """What the process has as its standard input; the end of a pipe is closed when the process has ended."""
 
+    start_timeout_s: ClassVar[float] = START_TIMEOUT_S
+    stop_timeout_s: ClassVar[float] = STOP_TIMEOUT_S
+
     def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
         self.directory = directory
         self.settings = dict(settings or {})
@@ -82,6 +85,11 @@ class BrokerProcess(ABC):
         return (self.port,)
 
     @property
+    def addresses(self) -> str:
+        """The addresses of all brokers, for clients that go on when one of them ends; only while it runs."""
+        return ",".join(f"{HOST}:{port}" for port in self.ports)
+
+    @property
     def data_directory(self) -> Path:
         """The log directory of the broker at `port`: one folder per partition inside."""
         return self.directory / "data"
@@ -102,13 +110,32 @@ class BrokerProcess(ABC):
         assert self._process is not None, "not started"
         return self._process.pid
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """All processes that it consists of; only while it runs."""
+        return (self.pid,)
+
+    def pid_of(self, broker_id: int) -> int:
+        """The process of the broker with that id, from 1 on; only while it runs."""
+        return self.pids[broker_id - 1]
+
     def start(self) -> None:
         """Start and wait for the first ApiVersions answer. Raises BrokerFailed."""
-        assert self._process is None, "already started"
         self.directory.mkdir(parents=True, exist_ok=True)
         self.prepare()
+        started = time.perf_counter()
+        self.launch()
+        try:
+            self._wait_for_answer(started + self.start_timeout_s)
+        except BaseException:
+            self.kill()
+            raise
+        self.start_up_s = time.perf_counter() - started
+
+    def launch(self) -> None:
+        """Start the process, which is prepared, and do not wait for it."""
+        assert self._process is None, "already started"
         with self.output_path.open("ab") as output:
-            started = time.perf_counter()
             self._process = subprocess.Popen(
                 self.command(),
                 stdin=self.standard_input,
@@ -117,20 +144,14 @@ class BrokerProcess(ABC):
                 cwd=self.directory,
                 env=self.environment(),
             )
-        try:
-            self._wait_for_answer(started + START_TIMEOUT_S)
-        except BaseException:
-            self.kill()
-            raise
-        self.start_up_s = time.perf_counter() - started
 
     def stop(self) -> int:
-        """Stop it cleanly (SIGTERM) and return its exit code; kill it after STOP_TIMEOUT_S."""
+        """Stop it cleanly (SIGTERM) and return its exit code; kill it after `stop_timeout_s`."""
         if self._process is None:
             return 0
         self._process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._wait_for_end(STOP_TIMEOUT_S)
+            return self._wait_for_end(self.stop_timeout_s)
         return self.kill()
 
     def kill(self) -> int:
@@ -148,14 +169,15 @@ class BrokerProcess(ABC):
         self.stop()
 
     def cpu_s(self) -> float:
-        """Processor time of all its threads so far, user and system, in seconds."""
-        # After the command name, which stands in brackets and may hold spaces: utime 12th, stime 13th.
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Processor time of all threads of its processes so far, user and system, in seconds."""
+        return sum(_cpu_s(pid) for pid in self.pids)
 
     def resident_bytes(self) -> int:
-        """Its resident memory (VmRSS)."""
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+        """The resident memory of its processes (VmRSS). Raises BrokerFailed if one has ended."""
+        return sum(self._resident_bytes(pid) for pid in self.pids)
+
+    def _resident_bytes(self, pid: int) -> int:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
         raise BrokerFailed(f"{self.name} has ended")
@@ -182,12 +204,18 @@ class BrokerProcess(ABC):
                 )
             if time.perf_counter() > deadline:
                 raise BrokerFailed(
-                    f"{self.name} did not answer in {START_TIMEOUT_S} s: {self._last_output()}"
+                    f"{self.name} did not answer in {self.start_timeout_s} s: {self._last_output()}"
                 )
             time.sleep(PROBE_INTERVAL_S)
 
     def _last_output(self) -> str:
         return self.output_path.read_bytes()[-OUTPUT_SHOWN_BYTES:].decode(errors="replace")
+
+
+def _cpu_s(pid: int) -> float:
+    # After the command name, which stands in brackets and may hold spaces: utime 12th, stime 13th.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def free_port() -> int:

@@ -4,13 +4,13 @@ import argparse
 import resource
 import sys
 
-from peers import BROKERS, JarsMissing
+from peers import BROKERS, CLUSTERS, JarsMissing
 
 from benchmarks.macro.report import PAGE, table, write_page
 from benchmarks.macro.results import ROOT, Measurement, new_run, saved_runs
 from benchmarks.macro.runner import measure_pairs
 from benchmarks.macro.scenario import Scenario
-from benchmarks.macro.scenarios import SCENARIOS
+from benchmarks.macro.scenarios import CLUSTER_SCENARIOS, SCENARIOS
 
 OPEN_FILES = 65_536  # for the connections of both sides; brokers inherit it
 
@@ -19,7 +19,17 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     parser.add_argument("--pairs", type=int, default=7, help="how often each broker is measured (default: 7)")
     parser.add_argument(
-        "--only", action="append", choices=list(SCENARIOS), help="a scenario (may be repeated)"
+        "--brokers",
+        type=int,
+        choices=(1, 3),
+        default=1,
+        help="of each kind (default: 1); has its own scenarios",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=[*SCENARIOS, *CLUSTER_SCENARIOS],
+        help="a scenario (may be repeated)",
     )
     parser.add_argument("--quick", action="store_true", help="short, to see that it works; recorded nowhere")
     parser.add_argument(
@@ -29,7 +39,15 @@ def _arguments() -> argparse.Namespace:
     alone = parser.add_mutually_exclusive_group()
     alone.add_argument("--peer-only", action="store_true", help="measure Apache Kafka alone")
     alone.add_argument("--odradek-only", action="store_true", help="measure Odradek alone")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    others = [name for name in arguments.only or () if name not in _scenarios(arguments.brokers)]
+    if others:
+        parser.error(f"not with --brokers {arguments.brokers}: {', '.join(others)}")
+    return arguments
+
+
+def _scenarios(brokers: int) -> dict[str, Scenario]:
+    return SCENARIOS if brokers == 1 else CLUSTER_SCENARIOS
 
 
 def _allow_many_files() -> None:
@@ -50,14 +68,14 @@ def _measure(arguments: argparse.Namespace) -> None:
         brokers.remove("odradek")
     if arguments.odradek_only:
         brokers.remove("kafka")
-    scenarios: list[Scenario] = [SCENARIOS[name] for name in arguments.only or SCENARIOS]
+    there_are = _scenarios(arguments.brokers)
+    scenarios = [there_are[name] for name in arguments.only or there_are]
     settings = dict(each.split("=", 1) for each in arguments.set)
-    versions = {name: BROKERS[name].version() for name in brokers}
+    kinds = [(BROKERS if arguments.brokers == 1 else CLUSTERS)[name] for name in brokers]
+    versions = {kind.name: kind.version() for kind in kinds}
     run = new_run(versions=versions, settings=settings)
     try:
-        measure_pairs(
-            run, scenarios, brokers, pairs=arguments.pairs, quick=arguments.quick, on_measured=_show
-        )
+        measure_pairs(run, scenarios, kinds, pairs=arguments.pairs, quick=arguments.quick, on_measured=_show)
     finally:
         if run.measurements and not arguments.quick:
             print(f"recorded in {run.save().relative_to(ROOT)}")

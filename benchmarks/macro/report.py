@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from benchmarks.macro.results import ROOT, Run
 from benchmarks.macro.scenario import Better, Figure, Scenario
-from benchmarks.macro.scenarios import SCENARIOS
+from benchmarks.macro.scenarios import CLUSTER_SCENARIOS, SCENARIOS
 from benchmarks.macro.summary import FigureSummary, Spread, failures, summarize
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -20,8 +20,13 @@ unfinished run leaves nothing there.
 
 Neither broker waits for more members when a group begins (`group.initial.rebalance.delay.ms=0`), except
 where cold clients are measured: there each broker has its own default, which is 3,000 ms for Apache Kafka.
+
+`./dev bench --brokers 3` measures three brokers of each kind on the same machine, Apache Kafka's as a KRaft
+quorum in which each broker is a controller, too. Topics have three replicas and `min.insync.replicas=2`.
+Processor time and memory are those of all processes, Odradek's supervisor included.
 """
 
+_ALL = (*SCENARIOS.values(), *CLUSTER_SCENARIOS.values())
 _VERDICTS = {True: "met", False: "**missed**", None: ""}
 
 
@@ -45,7 +50,7 @@ def table(scenario: Scenario, run: Run) -> list[str]:
 def _page(runs: list[Run]) -> Iterator[str]:
     yield INTRODUCTION
     yield from _goals(runs)
-    for scenario in SCENARIOS.values():
+    for scenario in _ALL:
         run = _newest(scenario, runs)
         if run is None:
             continue
@@ -62,7 +67,7 @@ def _goals(runs: list[Run]) -> Iterator[str]:
     yield "## Goals\n"
     yield "| scenario | figure | goal | measured | |"
     yield "|---|---|---:|---:|---|"
-    for scenario in SCENARIOS.values():
+    for scenario in _ALL:
         run = _newest(scenario, runs)
         for summary in summarize(scenario, run.measurements if run else ()):
             figure = summary.figure

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from peers import BROKERS
+from peers import BrokerProcess
 
 from benchmarks.macro.results import Measurement, Run
 from benchmarks.macro.scenario import LeftOut, Scenario
@@ -13,33 +13,38 @@ from benchmarks.macro.scenario import LeftOut, Scenario
 def measure_pairs(
     run: Run,
     scenarios: Sequence[Scenario],
-    brokers: Sequence[str],
+    kinds: Sequence[type[BrokerProcess]],
     *,
     pairs: int,
     quick: bool,
     on_measured: Callable[[Measurement], None],
 ) -> None:
-    """Measure each scenario on each broker `pairs` times, A B A B, and add the measurements to the run.
+    """Measure each scenario on each kind `pairs` times, A B A B, and add the measurements to the run.
 
     `on_measured` is called after each. A scenario that fails is recorded as failed, and the others still run.
     """
     for pair in range(1, pairs + 1):
-        for name in brokers:
-            for measurement in _measure_broker(name, run.settings, scenarios, pair, quick=quick):
+        for kind in kinds:
+            for measurement in _measure_broker(kind, run.settings, scenarios, pair, quick=quick):
                 run.measurements.append(measurement)
                 on_measured(measurement)
 
 
 def _measure_broker(
-    name: str, settings: Mapping[str, str], scenarios: Sequence[Scenario], pair: int, *, quick: bool
+    kind: type[BrokerProcess],
+    settings: Mapping[str, str],
+    scenarios: Sequence[Scenario],
+    pair: int,
+    *,
+    quick: bool,
 ) -> Iterator[Measurement]:
-    with tempfile.TemporaryDirectory() as directory, BROKERS[name](Path(directory), settings) as broker:
+    with tempfile.TemporaryDirectory() as directory, kind(Path(directory), settings) as broker:
         for scenario in scenarios:
-            measurement = Measurement(pair, name, scenario.name)
+            measurement = Measurement(pair, kind.name, scenario.name)
             try:
                 measurement.figures = dict(scenario.measure(broker, quick=quick))
             except LeftOut as reason:
-                print(f"{pair} {name:8} {scenario.name:20} left out: {reason}", flush=True)
+                print(f"{pair} {kind.name:8} {scenario.name:20} left out: {reason}", flush=True)
                 continue
             except Exception as error:  # an error of a client, the broker or our own code: all are recorded
                 measurement.error = f"{type(error).__name__}: {error}"[:500]

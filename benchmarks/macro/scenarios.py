@@ -1,8 +1,10 @@
-"""All scenarios, in the order in which they are run on a broker."""
+"""All scenarios, in the order in which they are run on a broker, and on three."""
 
+from benchmarks.macro.catching_up import CatchUp
 from benchmarks.macro.cleaning import CleaningLargeRecords, CleaningSmallRecords
 from benchmarks.macro.commits import Commits
 from benchmarks.macro.connections import Connections
+from benchmarks.macro.failing_over import ControllerKilled, HandOver, LeaderKilled
 from benchmarks.macro.first_record import (
     FirstRecordAiokafka,
     FirstRecordConfluent,
@@ -16,6 +18,12 @@ from benchmarks.macro.loading_offsets import LoadOffsets
 from benchmarks.macro.producing import LargeBatches, LargeBatchesAcksAll, SmallRecords
 from benchmarks.macro.reading import BareRead, ClientRead
 from benchmarks.macro.rebalance import Rebalance
+from benchmarks.macro.replicated import (
+    ClusterStartUp,
+    ReplicatedLargeBatches,
+    ReplicatedLoneProduce,
+    ReplicatedSmallRecords,
+)
 from benchmarks.macro.scenario import Scenario
 from benchmarks.macro.start_up import StartUp
 from benchmarks.macro.transactions import TransactionsConfluent, TransactionsJava
@@ -47,5 +55,19 @@ SCENARIOS: dict[str, Scenario] = {
         TransactionsJava(),
         CleaningLargeRecords(),
         CleaningSmallRecords(),
+    )
+}
+
+CLUSTER_SCENARIOS: dict[str, Scenario] = {
+    scenario.name: scenario
+    for scenario in (
+        ClusterStartUp(),
+        ReplicatedLargeBatches(),
+        ReplicatedSmallRecords(),
+        ReplicatedLoneProduce(),
+        CatchUp(),
+        LeaderKilled(),
+        ControllerKilled(),
+        HandOver(),
     )
 }

@@ -12,17 +12,17 @@ from benchmarks.macro.scenario import Better, Figure, Scenario
 IDLE_S = 5.0
 IDLE_QUICK_S = 1.0
 
-START_UP = Figure("first answer", "ms", Better.LOWER, goal=250)
-IDLE_MEMORY = Figure("idle memory", "MB", Better.LOWER, goal=80)
-IDLE_CPU = Figure("idle CPU", "% of a core", Better.LOWER)
-
 
 class StartUp(Scenario):
     """A separate broker on an empty data directory, formatted first if the broker requires it."""
 
     name = "start-up"
     title = "Starting, and doing nothing"
-    figures = (START_UP, IDLE_MEMORY, IDLE_CPU)
+    figures = (
+        Figure("first answer", "ms", Better.LOWER, goal=250),
+        Figure("idle memory", "MB", Better.LOWER, goal=80),
+        Figure("idle CPU", "% of a core", Better.LOWER),
+    )
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
         """Start a second broker of the same kind; `broker` only determines the kind, and stays idle."""
@@ -35,8 +35,5 @@ class StartUp(Scenario):
             before_s = other.cpu_s()
             time.sleep(idle_s)
             idle_cpu = (other.cpu_s() - before_s) / idle_s
-            return {
-                START_UP.name: other.start_up_s * 1000,
-                IDLE_MEMORY.name: other.resident_bytes() / 1e6,
-                IDLE_CPU.name: idle_cpu * 100,
-            }
+            values = (other.start_up_s * 1000, other.resident_bytes() / 1e6, idle_cpu * 100)
+            return {figure.name: value for figure, value in zip(self.figures, values, strict=True)}

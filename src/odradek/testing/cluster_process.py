@@ -85,8 +85,7 @@ class ClusterProcess:
 
     def pid_of(self, broker_id: BrokerId) -> int:
         """The process of a broker, which must be running."""
-        document = json.loads(process_file(self.sockets, broker_id).read_text())
-        return int(document["pid"])
+        return process_of(self.data_dir, broker_id)
 
     def fault(self, broker_id: BrokerId, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
         """Let a broker carry out a request about faults; see docs/testing.md. Raises OdradekError."""
@@ -146,12 +145,22 @@ class ClusterProcess:
     @property
     def sockets(self) -> Path:
         """The directory of the brokers' sockets."""
-        return Path(json.loads((self.data_dir / CLUSTER_FILE).read_text())["sockets"])
+        return _sockets_of(self.data_dir)
 
     def _taken(self) -> "subprocess.Popen[str]":
         supervisor, self._supervisor = self._supervisor, None
         assert supervisor is not None, "no supervisor runs"
         return supervisor
+
+
+def process_of(data_dir: Path, broker_id: BrokerId) -> int:
+    """The process of a broker of the cluster in that directory; the broker must be running."""
+    document = json.loads(process_file(_sockets_of(data_dir), broker_id).read_text())
+    return int(document["pid"])
+
+
+def _sockets_of(data_dir: Path) -> Path:
+    return Path(json.loads((data_dir / CLUSTER_FILE).read_text())["sockets"])
 
 
 def _close(ended: "subprocess.Popen[str]") -> None:
