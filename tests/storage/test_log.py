@@ -17,6 +17,8 @@ from odradek.base.settings import TopicConfig
 from odradek.records.header import iter_headers
 from odradek.records.work import finish
 from odradek.storage import UNKNOWN_POSITION, Log, LogPosition, Origin
+from odradek.storage.checkpoint import read_epochs
+from odradek.storage.file_names import LEADER_EPOCHS
 from odradek.storage.memory_files import Fault
 from odradek.storage.positions import UNKNOWN_EPOCH_END
 from tests.storage.log_bench import LogBench
@@ -214,14 +216,37 @@ def test_truncation_forgets_epochs_that_began_behind_it(bench: LogBench) -> None
 
 
 def test_an_epoch_is_known_before_it_has_records(bench: LogBench) -> None:
-    """R5b"""
+    """R5b: and it is saved before its first record, not sooner."""
     log = bench.open()
     bench.append(log, 2)
+    saved = bench.disk.read(bench.path(LEADER_EPOCHS))
     assert log.begin_epoch(3) == 2
+    assert (log.latest_epoch, log.end_offset_for_epoch(0)) == (3, (0, 2))
+    assert bench.disk.read(bench.path(LEADER_EPOCHS)) == saved
+    bench.append(log, leader_epoch=3)
+    assert read_epochs(bench.disk, bench.path(LEADER_EPOCHS))[0] == [(0, 0), (3, 2)]
+
+
+def test_a_broker_that_ends_before_the_first_record_of_an_epoch_has_never_led_it(bench: LogBench) -> None:
+    log = bench.open()
+    bench.append(log, 2)
+    log.begin_epoch(3)
     log.close()
     again = bench.open()
-    assert again.latest_epoch == 3
-    assert again.end_offset_for_epoch(0) == (0, 2)
+    assert again.recovery.lines() == []
+    assert again.latest_epoch == 0
+    assert again.begin_epoch(4) == 2
+
+
+def test_an_epoch_that_cannot_be_saved_gets_no_record(bench: LogBench) -> None:
+    """An epoch whose batches are in the log is in the file, also after a kill."""
+    log = bench.open()
+    bench.append(log, 2)
+    log.begin_epoch(3)
+    bench.disk.make_directory(f"{bench.path(LEADER_EPOCHS)}.tmp")  # where the next file is written first
+    with pytest.raises(StorageFailure):
+        bench.append(log, leader_epoch=3)
+    assert log.end_offset == 2
 
 
 def test_deletes_records_up_to_the_high_watermark(bench: LogBench) -> None:

@@ -118,7 +118,8 @@ class LogAppender:
         """See `Log.begin_epoch`."""
         start = self._offsets.end
         if self._epochs.assign(epoch, start):
-            self._parts.save_epochs()
+            # Saved before its first batch: a broker that takes over 1,000 partitions writes no 1,000 files.
+            self._parts.has_unsaved_epoch = True
         if self._reached_offset and not self._flushes.is_cut:  # else the first append does it
             self._pass_lost_offsets(epoch, self.place.clock.wall_ms())
         return start
@@ -150,6 +151,8 @@ class LogAppender:
         if flushes.is_cut:
             self._bring_cut_to_disk()
         active, parts, offsets = self._segments.active, self._parts, self._offsets
+        if parts.has_unsaved_epoch:
+            parts.save_epochs()
         rolled = must_roll(
             active, parts.config, parts.roll_jitter_ms, len(data), last_offset, last.max_timestamp, now_ms
         )

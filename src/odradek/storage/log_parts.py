@@ -42,6 +42,8 @@ class LogParts:
     """The settings in force."""
     roll_jitter_ms: int = 0
     """Taken off `segment.ms` for the active segment."""
+    has_unsaved_epoch: bool = False
+    """Whether `leader-epoch-checkpoint` lacks the newest epoch, under which nothing was appended yet."""
 
     def locate(self, offset: Offset) -> LogPosition:
         """The position of an offset of the log, or of LEO."""
@@ -98,6 +100,7 @@ class LogParts:
         """Write `leader-epoch-checkpoint`."""
         path = f"{self.segments.directory}/{file_names.LEADER_EPOCHS}"
         write_epochs(self.place.file_system, path, self.epochs.entries())
+        self.has_unsaved_epoch = False
         self.flushes.names_made += 1
 
     def save_transaction_sums(self) -> None:
