@@ -280,6 +280,30 @@ def test_topics_that_come_and_go_and_leaders_that_change_are_logged(
     assert caplog.messages == ["flights-0 is led here: the leader is broker 0 in epoch 5"]
 
 
+def test_an_order_that_moves_very_many_leaders_is_logged_in_one_line(
+    node: SimNode, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "odradek.server.node.received_orders")
+    node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=1000))
+    caplog.clear()
+    order = bench.roles(1)
+    topic = order.topic_states[0]
+    [led] = topic.partition_states
+    led.is_new = False
+    topic.partition_states = [replace(led, partition_index=number) for number in range(12)]
+    topic.partition_states += [
+        replace(led, partition_index=number, leader=1, isr=[0, 1], replicas=[0, 1]) for number in (20, 21)
+    ]
+    assert bench.outcome(order).error_code is ErrorCode.NONE
+    named = ", ".join(f"flights-{number}" for number in range(10))
+    said = [one.message for one in caplog.records if one.name == "odradek.server.node.received_orders"]
+    assert said == [
+        f"{named} and 2 more are led here",
+        "flights-20 is followed here: the leader is broker 1 in epoch 5",
+        "flights-21 is followed here: the leader is broker 1 in epoch 5",
+    ]
+
+
 def test_what_a_start_finds_is_no_event(new_node: NewNode, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "odradek.server.node.received_orders")
     node = new_node()

@@ -27,6 +27,7 @@ from odradek.metadata.image import ClusterImage
 from odradek.metadata.messages import (
     BrokerMessage,
     LeaderAndIsr,
+    LeaderAndIsrPartition,
     LogEnd,
     OrderOutcome,
     StopReplica,
@@ -49,7 +50,9 @@ from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 
 _log = logging.getLogger(__name__)
 
-_TOPICS_LOGGED_MAX: Final = 10
+_NAMES_LOGGED_MAX: Final = 10
+_ROLES_LOGGED_MAX: Final = 10
+"""Of an order that gives this broker more partitions to lead, or to follow, one line is logged for all."""
 
 Obeyed: TypeAlias = Later[OrderOutcome]
 """Called with the outcome of an order."""
@@ -136,6 +139,9 @@ class ReceivedOrders:
         # Topics that the current order has removed, or made known; empty between orders.
         self._gone_topics: list[str] = []
         self._new_topics: list[str] = []
+        # What the current order has this broker lead or follow that it had before; empty between orders.
+        self._led: list[LeaderAndIsrPartition] = []
+        self._followed: list[LeaderAndIsrPartition] = []
         # Whether the current order has created or removed a topic, or added partitions to one.
         self._have_topics_changed = False
 
@@ -193,6 +199,7 @@ class ReceivedOrders:
                     log_ends.update(changes.log_ends)
                 yield
         finally:
+            self._log_roles()
             self._log_topics(is_first_news=is_first_news)
             self._report_topics()
         self.has_roles |= isinstance(request, LeaderAndIsrRequest)
@@ -237,7 +244,8 @@ class ReceivedOrders:
         self._groups.on_roles(changes)
         self._transactions.on_roles(changes)
         if self.has_roles:
-            _log_roles(changes)
+            self._led += [part for part in changes.leading if not part.is_new]
+            self._followed += [part for part in changes.following if not part.is_new]
         return changes
 
     def _moved_away(self, message: UpdateMetadata) -> StopReplica:
@@ -303,10 +311,17 @@ class ReceivedOrders:
         """
         new, self._new_topics = self._new_topics, []
         if new and not is_first_news:
-            _log.info("topics created: %s", _listed(new), extra={"topics": new[:_TOPICS_LOGGED_MAX]})
+            _log.info("topics created: %s", _listed(new), extra={"topics": new[:_NAMES_LOGGED_MAX]})
         gone = self._gone_topics
         if gone:
-            _log.info("topics deleted: %s", _listed(gone), extra={"topics": gone[:_TOPICS_LOGGED_MAX]})
+            _log.info("topics deleted: %s", _listed(gone), extra={"topics": gone[:_NAMES_LOGGED_MAX]})
+
+    def _log_roles(self) -> None:
+        """Log the roles that an order has changed; not those of new partitions."""
+        led, self._led = self._led, []
+        _log_role("led here", led)
+        followed, self._followed = self._followed, []
+        _log_role("followed here", followed)
 
     def _report_topics(self) -> None:
         """Called after an order is obeyed: give the names of all its topics to the groups, once."""
@@ -329,30 +344,32 @@ def _not_handed_out(error: Exception) -> None:
 
 
 def _listed(names: list[str]) -> str:
-    """Up to _TOPICS_LOGGED_MAX of the names, and the number of the others."""
-    words = ", ".join(names[:_TOPICS_LOGGED_MAX])
-    more = len(names) - _TOPICS_LOGGED_MAX
+    """Up to _NAMES_LOGGED_MAX of the names, and the number of the others."""
+    words = ", ".join(names[:_NAMES_LOGGED_MAX])
+    more = len(names) - _NAMES_LOGGED_MAX
     return f"{words} and {more} more" if more > 0 else words
 
 
-def _log_roles(changes: RoleChanges) -> None:
-    """Log one line for each partition whose leader changed, or is now this broker; not for new ones."""
-    for role, parts in (("led here", changes.leading), ("followed here", changes.following)):
-        for part in parts:
-            if not part.is_new:
-                topic, partition = part.topic_partition
-                state = part.state
-                _log.info(
-                    "%s-%d is %s: the leader is broker %d in epoch %d",
-                    topic,
-                    partition,
-                    role,
-                    state.leader,
-                    state.leader_epoch,
-                    extra={
-                        "topic": topic,
-                        "partition": partition,
-                        "leader": state.leader,
-                        "leader_epoch": state.leader_epoch,
-                    },
-                )
+def _log_role(role: str, parts: list[LeaderAndIsrPartition]) -> None:
+    """Log a line for each partition that has another leader, or is now led here, or one for very many."""
+    if len(parts) > _ROLES_LOGGED_MAX:
+        names = [f"{topic}-{partition}" for topic, partition in (part.topic_partition for part in parts)]
+        _log.info("%s are %s", _listed(names), role, extra={"partitions": names[:_NAMES_LOGGED_MAX]})
+        return
+    for part in parts:
+        topic, partition = part.topic_partition
+        state = part.state
+        _log.info(
+            "%s-%d is %s: the leader is broker %d in epoch %d",
+            topic,
+            partition,
+            role,
+            state.leader,
+            state.leader_epoch,
+            extra={
+                "topic": topic,
+                "partition": partition,
+                "leader": state.leader,
+                "leader_epoch": state.leader_epoch,
+            },
+        )

@@ -44,7 +44,6 @@ _LEVELS: Final = {
     NoteKind.TRUNCATED: logging.WARNING,
     NoteKind.STARTED_ANEW: logging.WARNING,
     NoteKind.FAILED: logging.ERROR,
-    NoteKind.FENCED: logging.INFO,
 }
 """These events are always logged; the others may be frequent, and are logged within bounds."""
 _CUTS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW, NoteKind.BEGUN_WITHIN})
@@ -92,6 +91,8 @@ class ReplicaFetchers:
         self.noted: Counter[NoteKind] = Counter()
         """How many events of each kind there were since the start."""
         self._remarks = Complaints(_log, timer.clock, "%d more remarks about fetching from leaders")
+        more_fenced = "%d more partitions have waited for their next leader"
+        self._fenced_remarks = Complaints(_log, timer.clock, more_fenced, level=logging.INFO)
         self._peers: dict[int, Peers] = {}
         """The connections of all fetchers of a number, one to each broker."""
         self._to_ask: dict[Fetcher, None] = {}
@@ -268,5 +269,7 @@ class ReplicaFetchers:
         level = _LEVELS.get(note.kind)
         if level is not None:
             _log.log(level, *said, note.words, exc_info=note.error, extra=fields)
+        elif note.kind is NoteKind.FENCED:  # no fault: another order may move a thousand leaderships at once
+            self._fenced_remarks.say(*said, note.words, fields=fields)
         else:
             self._remarks.say(*said, note.words, fields=fields)
