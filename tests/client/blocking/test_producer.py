@@ -176,6 +176,24 @@ def test_ctrl_c_ends_a_flush_and_leaves_the_producer_usable(broker: Broker) -> N
         assert delivery.result(10).offset == 0
 
 
+def test_ctrl_c_ends_a_close_and_no_delivery_is_left_waiting(broker: Broker) -> None:
+    producer = Producer(broker.bootstrap_servers, linger_ms=60_000)
+    broker.create_topic("left", partitions=1)
+    with broker.faults.delay(600.0, "Produce"):
+        added = producer.send("left", b"0")
+        unplaced = producer.send("left", b"1", partition=7)
+
+        def close() -> None:
+            producer._network.post(interrupt)
+            producer.close()
+
+        with pytest.raises(KeyboardInterrupt):
+            close()
+        for delivery in (added, unplaced):
+            with pytest.raises(ApiError, match="this producer was closed"):
+                delivery.result(10)
+
+
 def test_a_callback_may_not_wait(broker: Broker) -> None:
     broker.create_topic("back", partitions=1)
     refused: list[str] = []
