@@ -76,8 +76,8 @@ class BrokerCore:
         self.chance = surroundings.chance
         self.timer = surroundings.timer
         self.defer = surroundings.defer
-        self._all_stop = surroundings.all_stop
         """Runs a callback in a later turn of the loop."""
+        self._all_stop = surroundings.all_stop
         self.image = image
         """The cluster as this broker knows it."""
         self.logs = logs
