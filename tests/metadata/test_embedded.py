@@ -62,6 +62,12 @@ def test_what_was_written_is_there_after_a_restart(file: Path) -> None:
     assert data.stat == NodeStat(version=1, created_at=data.stat.created_at, owner=0)
 
 
+def test_only_its_owner_may_read_the_file(engine: EmbeddedEngine, file: Path) -> None:
+    engine.apply(engine.open_session(), Create("/a"))
+    for one in (file, file.with_name(f"{file.name}-wal")):
+        assert one.stat().st_mode & 0o777 == 0o600
+
+
 def test_sessions_of_an_earlier_process_are_over(file: Path) -> None:
     engine = EmbeddedEngine(file)
     first = engine.open_session()
