@@ -382,7 +382,8 @@ def _open_database(file: Path, *, durable: bool) -> sqlite3.Connection:
         if version > SCHEMA_VERSION:
             raise DataDirectoryError(f"the metadata file {file} was written by a newer Odradek")
         if is_new:
-            os.chmod(file, 0o600)  # it will hold the sessions' secrets; the write-ahead log gets the same mode
+            # It will hold the sessions' secrets; the write-ahead log gets the same mode.
+            os.chmod(file, 0o600)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
         if is_new:
