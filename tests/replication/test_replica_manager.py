@@ -561,9 +561,9 @@ def test_an_order_that_meets_a_failing_disk_gives_the_directory_up(bench: Replic
     """R5a, R6: nobody is left waiting on a partition that is lost."""
     lead(bench, p1, isr=(1, 2))
     waiting = bench.produce(p1)
-    bench.files.inject(Fault("write", errno.EIO))
-    changes = bench.order(p1, isr=(1, 2))
-    assert changes.partition_errors == {p1: ErrorCode.KAFKA_STORAGE_ERROR}
+    bench.files.inject(Fault("make_directory", errno.EIO))
+    changes = bench.order(p2, isr=(1, 2))
+    assert changes.partition_errors == {p2: ErrorCode.KAFKA_STORAGE_ERROR}
     assert waiting.only[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
 
