@@ -15,6 +15,7 @@ from campaigns.sim.planted.disks import DISKS
 from campaigns.sim.planted.groups import GROUPS
 from campaigns.sim.planted.orders import ORDERS
 from campaigns.sim.planted.planting import Plant
+from campaigns.sim.planted.removals import REMOVALS
 from campaigns.sim.planted.replicas import REPLICAS
 from campaigns.sim.planted.transactions import TRANSACTIONS
 
@@ -25,6 +26,7 @@ PLANTED: Final[Mapping[str, Plant]] = {
     **ORDERS,
     **GROUPS,
     **TRANSACTIONS,
+    **REMOVALS,
 }
 """The bugs by what a person would call them."""
 
@@ -82,6 +84,12 @@ FOUND_BY: Final[Mapping[str, int]] = {
     "epoch not bumped for the next owner": 5,
     "timeouts abort nothing": 5,
     "partitions not added by a produce": 1,
+    "compaction takes the last of a key, too": 3,
+    "compaction moves what it keeps": 1,
+    "compaction keeps aborted records": 3,
+    "compaction above LSO": 3,
+    "a deleted replica is hosted on": 0,
+    "deletion not taken up where a broker comes back": 3,
 }
 """A seed of the default mix that finds the bug."""
 
