@@ -33,6 +33,7 @@ format = "{format}"{fields}
 
 [sink]
 path = "{name}_table"
+# format = "delta"               # or "iceberg"; else Parquet files
 # partition_by = ["..."]         # a directory for each value of a column
 
 [batch]

@@ -167,7 +167,7 @@ def run(
 ) -> Heard:
     """One run until the ends of the topics; what `reached` raises ends it as a kill would."""
     heard = Heard()
-    with Table(description.table, description.name, sync=lambda path: None) as table:
+    with Table(description.table, description.name, synced=lambda path: None) as table:
         table.open_for_writing()
         job = FakeJob(topics, description)
         Engine(description, table, topics, job, ManualClock(), heard, reached).run_once()

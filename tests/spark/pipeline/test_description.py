@@ -40,7 +40,7 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
     ("old", "new", "sentence"),
     [
         ("topics", "topic", "source.topics is missing"),
-        ("[sink]", "[sink]\nzzz = 1", "there is no setting sink.zzz; it has path, partition_by"),
+        ("[sink]", "[sink]\nzzz = 1", "there is no setting sink.zzz; it has path, format, partition_by"),
         (
             "[sink]",
             '[sink]\npartition_buy = ["a"]',

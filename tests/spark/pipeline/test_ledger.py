@@ -46,7 +46,7 @@ def committed(directory: Path, pipeline: str = "flights") -> None:
         table.open_for_writing()
         staging = table.stage()
         table.seal(staging, commit(pipeline=pipeline))
-        table.publish(staging, 1)
+        table.publish(staging, commit())
 
 
 def test_a_commit_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_second_writer_is_refused_until_the_first_process_has_died(tmp_path: P
 
 def test_everything_is_durable_before_it_is_visible(tmp_path: Path) -> None:
     synced: list[Path] = []
-    with Table(tmp_path / "table", "flights", sync=synced.append) as table:
+    with Table(tmp_path / "table", "flights", synced=synced.append) as table:
         table.open_for_writing()
         staging = table.stage()
         (staging / "_dead_letters").mkdir()
@@ -89,7 +89,7 @@ def test_everything_is_durable_before_it_is_visible(tmp_path: Path) -> None:
         table.seal(staging, commit())
         assert set(synced) == files | {staging / COMMIT, staging / "_dead_letters", staging}
         assert table.batches() == []
-        table.publish(staging, 1)
+        table.publish(staging, commit())
         assert synced[-1] == tmp_path / "table"
         assert table.batches() == [1]
 
@@ -101,7 +101,7 @@ def test_a_batch_is_never_written_twice(tmp_path: Path) -> None:
         staging = table.stage()
         table.seal(staging, commit())
         with pytest.raises(TableRefused, match="cannot commit batch 1"):
-            table.publish(staging, 1)
+            table.publish(staging, commit())
 
 
 def test_directories_of_others_are_refused(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
     description  the TOML file, checked                    fields       types of columns, and their values
     planning     which offsets come next                   decoding     record values to columns, or an error
-    ledger       the table's directory and its commits     engine       the loop: plan, write, commit
+    ledger       the directory of batches, their commits   engine       the loop: plan, write, commit
+    lake         tables whose own commit has the offsets   delta, iceberg, lake_rows   each format of these
     topics       what the cluster says of the topics       spark_job    the rows of a batch, written by Spark
-    verifying    counts the table against the topics       assembly     makes all of these from a description
+    verifying    counts the table against the topics       formats      the sinks, their jars and sessions
+    assembly     makes all of these from a description
 
-Invariant: a batch's rows, dead letters and offsets become visible by one rename, or not at all. The table is
-the only source of truth for how far the pipeline got.
+Invariant: a batch's rows, dead letters and offsets become visible by one rename, or by one commit of the
+table's format, or not at all. The table is the only source of truth for how far the pipeline got.
 """

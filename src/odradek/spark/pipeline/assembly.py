@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from odradek.base.clock import SystemClock
 from odradek.base.errors import SettingError
@@ -13,7 +14,8 @@ from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.description import Description, read_fields
 from odradek.spark.pipeline.engine import Engine, Step, Tell
 from odradek.spark.pipeline.fields import Fields
-from odradek.spark.pipeline.ledger import Commit, Table
+from odradek.spark.pipeline.lake import LakeTable
+from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
 from odradek.spark.pipeline.planning import View, lag, partition_offsets
 from odradek.spark.pipeline.topics import ClusterTopics, source_options
 from odradek.spark.pipeline.verifying import Findings, verify
@@ -33,22 +35,42 @@ class Status:
 
 @contextmanager
 def opened(
-    description: Description, tell: Tell, reached: Callable[[Step], None] = lambda step: None
+    description: Description,
+    tell: Tell,
+    reached: Callable[[Step], None] = lambda step: None,
+    spark: Any = None,
 ) -> Iterator[Engine]:
-    """The engine of a run, with the table locked and Spark started. Raises OdradekError."""
-    with Table(description.table, description.name) as table:
+    """The engine of a run, with the table locked and Spark started, or in the session `spark`.
+
+    Raises OdradekError.
+    """
+    from odradek.spark.pipeline.formats import lake_session, table_of
+    from odradek.spark.pipeline.spark_job import SparkJob
+
+    with table_of(description) as table:
         table.open_for_writing()
         topics = ClusterTopics(description)
         topics.view()  # what is wrong with topics or brokers is said before Spark starts
-        from odradek.spark.pipeline.spark_job import SparkJob
-        from odradek.spark.session import spark_session
-
-        session = spark_session(description.name)
-        try:
+        with _session(description, spark) as session:
             job = SparkJob(description, session)
+            if isinstance(table, LakeTable):
+                table.begin(lake_session(description, session))
             yield Engine(description, table, topics, job, SystemClock(), tell, reached)
-        finally:
-            session.stop()
+
+
+@contextmanager
+def _session(description: Description, given: Any) -> Iterator[Any]:
+    """The session that is given, or one of its own."""
+    from odradek.spark.pipeline.formats import session_for
+
+    if given is not None:
+        yield given
+        return
+    session = session_for(description)
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def run_until(engine: Engine, interval_s: float, ended: threading.Event) -> None:
@@ -67,7 +89,9 @@ _PAUSE_MIN_S = 0.05
 
 def status_of(description: Description) -> Status:
     """How far the pipeline got, from its table and the topics. Raises OdradekError."""
-    last = Table(description.table, description.name).last()
+    from odradek.spark.pipeline.formats import table_of
+
+    last = table_of(description).last()
     view = ClusterTopics(description).view()
     position = partition_offsets(last.following) if last else {}
     return Status(last, lag(position, view))
@@ -83,7 +107,9 @@ def check(description: Description) -> tuple[View, Fields, bool]:
             raise SettingError(f"there is no file {one.python_file}, which a transform names")
     topics = ClusterTopics(description)
     view = topics.view()
-    Table(description.table, description.name).last()
+    from odradek.spark.pipeline.formats import table_of
+
+    table_of(description).last()
     fields = read_fields(description)
     if fields or description.format != "json":
         return view, fields, False
@@ -95,7 +121,7 @@ def check(description: Description) -> tuple[View, Fields, bool]:
     return view, topics.sample(ranges), True
 
 
-def verify_table(description: Description) -> Findings:
+def verify_table(description: Description, spark: Any = None) -> Findings:
     """Count the table against its topics; see `verifying`. Raises OdradekError."""
     reading = parse_options(
         source_options(description) | {"subscribe": ",".join(description.topics), "failOnDataLoss": "false"}
@@ -105,6 +131,20 @@ def verify_table(description: Description) -> Findings:
         for rows in read_range(wanted, reading):
             yield rows.column("offset").to_numpy()
 
-    table = Table(description.table, description.name)
+    from odradek.spark.pipeline.formats import lake_session, table_of
+
+    table = table_of(description)
     view = ClusterTopics(description).view()
-    return verify(table, view, read_offsets, is_one_to_one=not description.transforms)
+    is_one_to_one = not description.transforms
+    if isinstance(table, Table):
+        return verify(table, view, read_offsets, is_one_to_one=is_one_to_one)
+    last = table.last()
+    if last is not None and last.batch not in table.batches():
+        raise TableRefused(
+            f"batch {last.batch} was committed by a run that ended before it could record that:"
+            " let the pipeline run once, then verify"
+        )
+    with _session(description, spark) as session:
+        lake = lake_session(description, session)
+        rows = lake.offsets(partition_offsets(last.following)) if last else None
+        return verify(table.ledger, view, read_offsets, is_one_to_one=is_one_to_one, rows=rows)

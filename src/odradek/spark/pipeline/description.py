@@ -33,6 +33,7 @@ from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _MISSING: Final = object()
+SINK_FORMATS: Final = ("parquet", "delta", "iceberg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Description:
     delimiter: str
     transforms: tuple[Transform, ...]
     table: Path
+    sink_format: str
     partition_by: tuple[str, ...]
     records_max: int
     """The most offsets of one batch."""
@@ -119,12 +121,12 @@ def read_description(file: Path) -> Description:
         delimiter=delimiter,
         transforms=tuple(_transform(one) for one in top.tables("transform")),
         table=file.parent / sink.text("path", _MISSING),
+        sink_format=sink.choice("format", SINK_FORMATS, "parquet"),
         partition_by=sink.texts("partition_by", ()),
         records_max=batch.number("records_max", 1_000_000, lowest=1),
         interval_s=batch.number("interval_s", 10),
         dead_letters_max=dead_letters.number("max_per_batch", 1000),
     )
-    sink.choice("format", ("parquet",), "parquet")
     for table in (top, source, decode, sink, batch, dead_letters):
         table.refuse_the_rest()
     _check_format(described)

@@ -1,8 +1,8 @@
 """The loop of a pipeline: plan the next offsets, have their rows written, commit rows and offsets as one.
 
-The engine reaches the cluster, Spark and the clock through ports. Each step of a batch is announced through
-`reached`; a test ends the run there, as a kill would. Whatever step that is, the next run finds either the
-whole batch or nothing of it:
+The engine reaches the cluster, Spark, the table and the clock through ports. Each step of a batch is
+announced through `reached`; a test ends the run there, as a kill would. Whatever step that is, the next run
+finds either the whole batch or nothing of it:
 
     PLANNED → STAGED → WRITTEN → SEALED → PUBLISHED → GROUP_COMMITTED
 
@@ -21,7 +21,7 @@ from odradek.client.cluster import Offsets
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.description import Description, read_fields, write_fields
 from odradek.spark.pipeline.fields import Fields
-from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
+from odradek.spark.pipeline.ledger import Commit, TableRefused
 from odradek.spark.pipeline.planning import (
     Plan,
     View,
@@ -79,6 +79,29 @@ class Topics(Protocol):
         """Write the offsets to the consumer group. Raises OdradekError."""
 
 
+class Sink(Protocol):
+    """The table that batches go to, one after the other; open for writing."""
+
+    @property
+    def directory(self) -> Path:
+        """Where the table is."""
+
+    def last(self) -> Commit | None:
+        """What the last batch of the table says of itself, None for an empty table. Raises TableRefused."""
+
+    def stage(self) -> Path:
+        """A new directory for a batch that is being written."""
+
+    def discard(self, staging: Path) -> None:
+        """Remove a batch that will not be committed."""
+
+    def seal(self, staging: Path, commit: Commit) -> None:
+        """Make a staged batch durable; it may be published now."""
+
+    def publish(self, staging: Path, commit: Commit) -> None:
+        """Make a sealed batch visible, rows and offsets at once. Raises OdradekError."""
+
+
 class Job(Protocol):
     """Writes the rows of a batch."""
 
@@ -102,7 +125,7 @@ class Engine:
     def __init__(
         self,
         description: Description,
-        table: Table,
+        table: Sink,
         topics: Topics,
         job: Job,
         clock: Clock,
@@ -153,7 +176,7 @@ class Engine:
         commit = self._commit_of(plan, view, written, started_ms)
         self._table.seal(staging, commit)
         self._reached(Step.SEALED)
-        self._table.publish(staging, commit.batch)
+        self._table.publish(staging, commit)
         self._last = commit
         self._reached(Step.PUBLISHED)
         self._commit_to_group(plan)

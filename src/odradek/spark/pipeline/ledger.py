@@ -72,18 +72,21 @@ class Commit:
 class Table(Closing):
     """The table's directory. Writing needs `open_for_writing`; reading needs nothing."""
 
-    def __init__(
-        self, directory: Path, pipeline: str, sync: Callable[[Path], None] = lambda path: _sync(path)
-    ) -> None:
+    def __init__(self, directory: Path, pipeline: str, synced: Callable[[Path], None] | None = None) -> None:
         self.directory = directory
         self._pipeline = pipeline
         # Makes a file or the names in a directory durable.
-        self._sync = sync
+        self._sync = synced or sync
         # The descriptor of the lock file while this process may write, else None.
         self._lock: int | None = None
 
     def open_for_writing(self) -> None:
-        """Make the directory, lock it and sweep away what a killed run left. Raises TableRefused.
+        """Make the directory, lock it and sweep away what a killed run left. Raises TableRefused."""
+        self.lock()
+        self.sweep()
+
+    def lock(self) -> None:
+        """Make the directory and lock it. Raises TableRefused.
 
         The lock belongs to this process: no child inherits it, and it ends with the process.
         """
@@ -104,8 +107,15 @@ class Table(Closing):
         os.ftruncate(lock, 0)
         os.write(lock, b"%d\n" % os.getpid())
         self._refuse_what_is_not_ours()
-        for left in self.directory.glob(f"{_STAGING}*"):
+
+    def sweep(self) -> None:
+        """Remove batches that were not committed."""
+        for left in self.staged():
             shutil.rmtree(left)
+
+    def staged(self) -> list[Path]:
+        """The directories of batches that were not committed."""
+        return sorted(self.directory.glob(f"{_STAGING}*"))
 
     def close(self) -> None:
         """Let go of the lock."""
@@ -163,13 +173,15 @@ class Table(Closing):
                 self._sync(Path(root) / name)
             self._sync(Path(root))
 
-    def publish(self, staging: Path, batch: int) -> None:
+    def publish(self, staging: Path, commit: Commit) -> None:
         """Make a sealed batch visible: the commit point. Raises TableRefused if that batch exists."""
         assert self._lock is not None, "the table is not open for writing"
         try:
-            staging.rename(self.directory_of(batch))
+            staging.rename(self.directory_of(commit.batch))
         except OSError as error:
-            raise TableRefused(f"cannot commit batch {batch} of {self.directory}: {_reason(error)}") from None
+            raise TableRefused(
+                f"cannot commit batch {commit.batch} of {self.directory}: {_reason(error)}"
+            ) from None
         self._sync(self.directory)
 
     def _refuse_what_is_not_ours(self) -> None:
@@ -181,7 +193,8 @@ class Table(Closing):
                 )
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Make a file, or the names in a directory, durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -41,7 +41,7 @@ ARROW_TYPES = {
     "date": pa.date32(),
     "json": pa.string(),
 }
-_ORIGIN_SCHEMA = "_topic string, _partition int, _offset bigint, _timestamp timestamp, _key binary"
+ORIGIN_SCHEMA = "_topic string, _partition int, _offset bigint, _timestamp timestamp, _key binary"
 # The source's column of each origin column.
 _FROM = {
     "_topic": "topic",
@@ -100,7 +100,9 @@ class SparkJob:
             return Written(records, 0, dead, {}, keeps_origin=True, first_error=first_error)
         rows = self._transformed(decoded.where("_error is null").drop("_raw", "_error", "_new_fields"))
         self._check_columns(rows)
-        _save(rows, directory, self._description.partition_by)
+        # Partitions of a lake table are its own; its rows are staged without.
+        is_table = self._description.sink_format == "parquet"
+        _save(rows, directory, self._description.partition_by if is_table else ())
         files = {
             str(one.relative_to(directory)): pq.read_metadata(one).num_rows
             for one in directory.rglob("*.parquet")
@@ -134,7 +136,7 @@ class SparkJob:
                 f.lit(None).cast("string").alias("_new_fields"),
             )
         columns = [f"`{name}` {SPARK_TYPES.get(kind, kind)}" for name, kind in fields.items()]
-        schema = ", ".join([_ORIGIN_SCHEMA, *columns, "_raw binary, _error string, _new_fields string"])
+        schema = ", ".join([ORIGIN_SCHEMA, *columns, "_raw binary, _error string, _new_fields string"])
         return read.mapInArrow(partial(_decode_rows, self._description.decoder(fields)), schema)
 
     def _transformed(self, frame: DataFrame) -> DataFrame:

@@ -35,6 +35,25 @@ ReadOffsets = Callable[[OffsetRange], Iterable[Longs]]
 """Yields arrays of the offsets that the topic has in a range."""
 
 
+@dataclass(frozen=True, slots=True)
+class LakeOffsets:
+    """The offsets that the rows of a lake table come from, of all batches together."""
+
+    offsets: Mapping[TopicPartition, Longs]
+    """Those of each partition that the table was read from, sorted."""
+    rows: int
+    """All rows of the table."""
+
+    def within(self, ranges: Iterable[OffsetRange]) -> dict[TopicPartition, Longs]:
+        """Those of a batch."""
+        found = {}
+        for one in ranges:
+            mine = self.offsets.get(one.topic_partition, np.empty(0, dtype=np.int64))
+            start, end = np.searchsorted(mine, [one.start, one.end])
+            found[one.topic_partition] = mine[start:end]
+        return found
+
+
 @dataclass(slots=True)
 class Findings:
     """What a verification found."""
@@ -60,9 +79,20 @@ class Findings:
             self.faults.append(sentence)
 
 
-def verify(table: Table, view: View, read_offsets: ReadOffsets, *, is_one_to_one: bool) -> Findings:
-    """Check the table. `is_one_to_one`: no transform adds or drops rows. Raises OdradekError."""
+def verify(
+    table: Table,
+    view: View,
+    read_offsets: ReadOffsets,
+    *,
+    is_one_to_one: bool,
+    rows: LakeOffsets | None = None,
+) -> Findings:
+    """Check the table. `is_one_to_one`: no transform adds or drops rows. Raises OdradekError.
+
+    `rows` are those of a lake table, whose ledger is `table`; a table of Parquet files has its own.
+    """
     found = Findings()
+    placed = 0
     reached: Offsets = {}
     before = 0
     for batch in table.batches():
@@ -77,12 +107,30 @@ def verify(table: Table, view: View, read_offsets: ReadOffsets, *, is_one_to_one
         _check_ledger(found, commit, reached)
         files = _check_files(found, table, commit)
         if commit.keeps_origin:
-            _check_records(found, commit, _offsets_in(files), view, read_offsets, is_one_to_one=is_one_to_one)
+            offsets = _offsets_in(files)
+            if rows is not None:
+                mine = rows.within(_ranges(commit.ranges))
+                placed += sum(len(one) for one in mine.values())
+                offsets = _joined(offsets, mine)
+            _check_records(found, commit, offsets, view, read_offsets, is_one_to_one=is_one_to_one)
         _count(found, commit)
         if is_one_to_one and commit.rows + commit.dead_letters != commit.records:
             found.fault(
                 f"batch={batch} read {commit.records} records and has other numbers of rows and dead letters"
             )
+    if rows is not None and placed != rows.rows:
+        found.fault(f"the table has {rows.rows - placed:,} rows that no batch of its ledger read")
+    return found
+
+
+def _joined(
+    some: Mapping[TopicPartition, Longs], others: Mapping[TopicPartition, Longs]
+) -> dict[TopicPartition, Longs]:
+    """The offsets of both, sorted."""
+    found = dict(some)
+    for partition, offsets in others.items():
+        known = found.get(partition)
+        found[partition] = offsets if known is None else np.sort(np.concatenate([known, offsets]))
     return found
 
 

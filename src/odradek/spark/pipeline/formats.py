@@ -1,0 +1,65 @@
+"""The formats of tables: of each its sink, its jars and what its session needs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from odradek.spark.java_home import find_java_home
+from odradek.spark.lake_jars import DELTA, ICEBERG, Jar, ivy_fetch, jars_in
+from odradek.spark.pipeline import delta, iceberg
+from odradek.spark.pipeline.description import Description
+from odradek.spark.pipeline.lake import LakeState, LakeTable
+from odradek.spark.pipeline.lake_rows import LakeSession
+from odradek.spark.pipeline.ledger import Table
+from odradek.spark.session import cache_directory, spark_session
+
+
+@dataclass(frozen=True, slots=True)
+class LakeFormat:
+    """What is particular to one lake format."""
+
+    jars: Sequence[Jar]
+    read_state: Callable[[Path], LakeState]
+    session: type[LakeSession]
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+LAKES: Final[dict[str, LakeFormat]] = {
+    "delta": LakeFormat(DELTA, delta.read_delta_state, delta.DeltaWriter, delta.SETTINGS),
+    "iceberg": LakeFormat(ICEBERG, iceberg.read_iceberg_state, iceberg.IcebergWriter, iceberg.SETTINGS),
+}
+
+
+def table_of(description: Description) -> Table | LakeTable:
+    """The sink that the description names."""
+    lake = LAKES.get(description.sink_format)
+    if lake is None:
+        return Table(description.table, description.name)
+    return LakeTable(description.table, description.name, lake.read_state)
+
+
+def session_settings(formats: Sequence[str]) -> dict[str, str]:
+    """What a session needs for these formats; missing jars are fetched. Raises OdradekError."""
+    lakes = [LAKES[one] for one in formats if one in LAKES]
+    if not lakes:
+        return {}
+    cache = cache_directory()
+    wanted = [jar for lake in lakes for jar in lake.jars]
+    jars = jars_in(cache, wanted, ivy_fetch(find_java_home(cache)))
+    settings: dict[str, str] = {"spark.jars": ",".join(str(one) for one in jars)}
+    for lake in lakes:
+        for name, value in lake.settings.items():
+            settings[name] = f"{settings[name]},{value}" if name in settings else value
+    return settings
+
+
+def session_for(description: Description) -> Any:
+    """A Spark session that can write the table. Raises OdradekError."""
+    return spark_session(description.name, settings=session_settings([description.sink_format]))
+
+
+def lake_session(description: Description, spark: Any) -> LakeSession:
+    """The table of a lake format in this session."""
+    lake = LAKES[description.sink_format]
+    return lake.session(spark, description.table, description.partition_by)
