@@ -212,6 +212,24 @@ def verify(options: Options) -> int:
     return 0
 
 
+def doctor(options: Options) -> int:
+    """Look at everything that a run needs."""
+    from dataclasses import asdict
+
+    from odradek.spark.pipeline import assembly
+
+    found = assembly.diagnose(_described(options))
+    wrong = sum(not one.is_good for one in found)
+    if options.json:
+        say_json([asdict(one) for one in found], indent=2)
+        return 1 if wrong else 0
+    width = max(len(one.subject) for one in found)
+    for one in found:
+        say(f"{'ok   ' if one.is_good else 'WRONG'}  {one.subject:{width}}  {one.sentence}")
+    say("Nothing is wrong." if not wrong else f"{_counted(wrong, 'thing is', 'things are')} wrong.")
+    return 1 if wrong else 0
+
+
 def _described(options: Options) -> Description:
     """The description, with the broker of the command line. Raises SettingError."""
     if missing := missing_extra("spark", "odradek pipeline"):
@@ -258,6 +276,12 @@ GROUP = Group(
             " of a batch become visible together. A second run of the same table is refused.",
         ),
         Command("status", "Show how far the table got, and the lag.", status, (FILE, JSON)),
+        Command(
+            "doctor",
+            "Look at all that a run needs: Java, jars, brokers, the table. Exit code 1 for a fault.",
+            doctor,
+            (FILE, JSON),
+        ),
         Command(
             "verify",
             "Count the table against the topics: every record exactly once. Exit code 1 for a fault.",

@@ -1,10 +1,12 @@
 """Puts a pipeline together from its description: a run, a status, a check, a verification."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odradek.base.clock import SystemClock
 from odradek.base.errors import SettingError
@@ -21,6 +23,9 @@ from odradek.spark.pipeline.topics import ClusterTopics, source_options
 from odradek.spark.pipeline.verifying import Findings, verify
 from odradek.spark.range_reader import read_range
 from odradek.spark.source_options import parse_options
+
+if TYPE_CHECKING:
+    from odradek.spark.pipeline.doctor import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,13 @@ def check(description: Description) -> tuple[View, Fields, bool]:
         if end > view.earliest[partition]
     ]
     return view, topics.sample(ranges), True
+
+
+def diagnose(description: Description) -> list[Finding]:
+    """What a run needs and would meet; see `doctor`."""
+    from odradek.spark.pipeline.doctor import examine
+
+    return examine(description, ClusterTopics(description))
 
 
 def verify_table(description: Description, spark: Any = None) -> Findings:

@@ -98,7 +98,7 @@ class Table(Closing):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            holder = os.read(lock, 20).decode(errors="replace").strip() or "unknown"
+            holder = _holder(lock)
             os.close(lock)
             raise TableRefused(
                 f"{self.directory} is being written by another run (process {holder})"
@@ -107,6 +107,20 @@ class Table(Closing):
         os.ftruncate(lock, 0)
         os.write(lock, b"%d\n" % os.getpid())
         self._refuse_what_is_not_ours()
+
+    def holder(self) -> str | None:
+        """The process that holds the lock, None if nobody does."""
+        try:
+            lock = os.open(self.directory / _LOCK, os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _holder(lock)
+        finally:
+            os.close(lock)
+        return None
 
     def sweep(self) -> None:
         """Remove batches that were not committed."""
@@ -200,6 +214,10 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _holder(lock: int) -> str:
+    return os.read(lock, 20).decode(errors="replace").strip() or "unknown"
 
 
 def _reason(error: OSError) -> str:

@@ -1,0 +1,139 @@
+"""Looks at everything that a run needs, and says in one sentence each what is there or what is wrong.
+
+It starts no Spark, fetches nothing and changes nothing, so that it may be asked beside a run.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from odradek.base.errors import OdradekError
+from odradek.spark.java_home import find_java_home, java_version
+from odradek.spark.pipeline.description import Description, read_fields
+from odradek.spark.pipeline.engine import Topics
+from odradek.spark.pipeline.formats import LAKES, table_of
+from odradek.spark.pipeline.lake import LakeTable
+from odradek.spark.pipeline.ledger import Commit
+from odradek.spark.pipeline.planning import View, lag, partition_offsets, plan_batch
+from odradek.spark.session import cache_directory
+
+# The releases of pyspark that all formats work with.
+PYSPARK: Final = "4.1."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one look found."""
+
+    subject: str
+    sentence: str
+    is_good: bool = True
+
+
+def examine(description: Description, topics: Topics) -> list[Finding]:
+    """All findings, in the order in which a run would meet them."""
+    found = [
+        _looked("pyspark", lambda: _pyspark(version)),
+        _looked("java", _java),
+        _looked("jars", lambda: _jars(description)),
+        _looked("fields", lambda: _fields(description)),
+        _looked("transforms", lambda: _transforms(description)),
+        _looked("table", lambda: _table(description)),
+        _looked("lock", lambda: _lock(description)),
+    ]
+    return [*found, *_of_topics(description, topics)]
+
+
+def _looked(subject: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(subject, look())
+    except (OdradekError, OSError) as error:
+        return Finding(subject, str(error), is_good=False)
+
+
+def _pyspark(version_of: Callable[[str], str]) -> str:
+    try:
+        there = version_of("pyspark")
+    except PackageNotFoundError:
+        raise OdradekError("pyspark is not installed: pip install 'odradek[spark]'") from None
+    if not there.startswith(PYSPARK):
+        raise OdradekError(
+            f"version {there} is installed, and pipelines need {PYSPARK}x: pip install 'odradek[spark]'"
+        )
+    return f"version {there}"
+
+
+def _java() -> str:
+    home = find_java_home(cache_directory())
+    return f"version {java_version(home / 'bin' / 'java')} in {home}"
+
+
+def _jars(description: Description) -> str:
+    lake = LAKES.get(description.sink_format)
+    if lake is None:
+        return "none are needed for Parquet"
+    directory = cache_directory() / "jars"
+    missing = [one.file for one in lake.jars if not (directory / one.file).is_file()]
+    if missing:
+        return f"the next run fetches {', '.join(missing)}"
+    return f"{', '.join(one.file for one in lake.jars)} in {directory}"
+
+
+def _fields(description: Description) -> str:
+    fields = read_fields(description)
+    if description.format == "raw":
+        return "the bytes of each record, undecoded"
+    return ", ".join(f"{name} ({kind})" for name, kind in fields.items()) or "none known yet"
+
+
+def _transforms(description: Description) -> str:
+    for one in description.transforms:
+        if one.python_file is not None and not one.python_file.is_file():
+            raise OdradekError(f"there is no file {one.python_file}, which a transform names")
+    return f"{len(description.transforms)} of them" if description.transforms else "none"
+
+
+def _table(description: Description) -> str:
+    last = table_of(description).last()
+    if last is None:
+        return f"{description.table} is empty"
+    return f"{description.table} is at batch {last.batch:,}; records so far: {last.records_total:,}"
+
+
+def _lock(description: Description) -> str:
+    table = table_of(description)
+    holder = (table.ledger if isinstance(table, LakeTable) else table).holder()
+    return f"a run is writing the table, process {holder}" if holder else "no run is writing the table"
+
+
+def _of_topics(description: Description, topics: Topics) -> Iterator[Finding]:
+    """What the brokers say, and whether the next batch can be read; the latter only if they say anything."""
+    try:
+        view = topics.view()
+    except (OdradekError, OSError) as error:
+        yield Finding("topics", str(error), is_good=False)
+        return
+    yield Finding("topics", f"{', '.join(description.topics)}; partitions: {len(view.latest)}")
+    yield _looked("next batch", lambda: _next_batch(description, view))
+
+
+def _next_batch(description: Description, view: View) -> str:
+    last: Commit | None
+    try:
+        last = table_of(description).last()
+    except OdradekError:
+        raise OdradekError("cannot be planned, because of the table") from None
+    if last is None:
+        return f"begins at the {'ends' if description.starts_at_latest else 'starts'} of the partitions"
+    position = partition_offsets(last.following)
+    plan = plan_batch(
+        view,
+        position,
+        None,
+        description.records_max,
+        topic_ids=last.topic_ids,
+        may_lose=description.continues_after_loss,
+    )
+    ranges = sum(one.end - one.start for one in plan.ranges)
+    return f"offsets to read: {ranges:,}; lag {sum(lag(position, view).values()):,}"
