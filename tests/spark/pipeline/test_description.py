@@ -7,6 +7,7 @@ import pytest
 from odradek.base.errors import SettingError
 from odradek.cli.main import run
 from odradek.spark.pipeline.description import read_description, read_fields, write_fields
+from odradek.spark.pipeline.topics import source_options
 
 GOOD = """
 [source]
@@ -108,3 +109,54 @@ def test_init_writes_a_description_that_is_read(
     assert (found.topics, found.format, found.bootstrap_servers) == (("flights",), format_name, "127.0.0.1:1")
     assert run(words) == 2
     assert "exists; nothing was written" in capsys.readouterr().err
+
+
+PROTECTED = """
+[source.kafka]
+security.protocol = "SASL_PLAINTEXT"
+sasl.mechanism = "PLAIN"
+sasl.username = "flights"
+sasl.password = { env = "FLIGHTS_PASSWORD" }
+[decode]"""
+
+
+def test_tls_and_sasl_are_said_by_kafkas_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLIGHTS_PASSWORD", "a secret")
+    found = read_description(described(tmp_path, GOOD.replace("[decode]", PROTECTED, 1)))
+    assert found.protection == {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "flights",
+        "sasl.password": "a secret",
+    }
+    assert "a secret" not in repr(found)
+    assert source_options(found)["kafka.sasl.password"] == "a secret"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("FLIGHTS_PASSWORD", "NOWHERE", "sasl.password.env: there is no variable NOWHERE in the environment"),
+        ('{ env = "FLIGHTS_PASSWORD" }', "1", "source.kafka.sasl.password must be text"),
+        ("SASL_PLAINTEXT", "TLS", "source.kafka: security.protocol is one of"),
+        ("SASL_PLAINTEXT", "PLAINTEXT", "source.kafka: sasl."),
+        ("sasl.username", "sasl.usrename", "sasl.usrename"),
+        ("sasl.username", "linger.ms", "linger.ms"),
+    ],
+)
+def test_mistakes_in_tls_and_sasl_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, sentence: str
+) -> None:
+    monkeypatch.setenv("FLIGHTS_PASSWORD", "a secret")
+    text = GOOD.replace("[decode]", PROTECTED.replace(old, new, 1), 1)
+    with pytest.raises(SettingError) as refused:
+        read_description(described(tmp_path, text))
+    assert sentence in str(refused.value)
+    assert "a secret" not in str(refused.value)
+
+
+def test_certificates_are_relative_to_the_description(tmp_path: Path) -> None:
+    text = '[source.kafka]\nsecurity.protocol = "SSL"\nssl.truststore.type = "PEM"\n'
+    text += 'ssl.truststore.location = "ca.pem"\n[decode]'
+    with pytest.raises(SettingError, match=rf"{tmp_path}/ca\.pem"):
+        read_description(described(tmp_path, GOOD.replace("[decode]", text, 1)))

@@ -20,19 +20,21 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import parse_bootstrap_servers
+from odradek.client.protection import read_protection
 from odradek.spark.pipeline.decoding import FORMATS, Decoder
 from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _MISSING: Final = object()
+_FROM_VARIABLE: Final = ".env"
 SINK_FORMATS: Final = ("parquet", "delta", "iceberg")
 
 
@@ -61,6 +63,8 @@ class Description:
     group: str
     """The consumer group that committed offsets are also written to."""
     format: str
+    protection: Mapping[str, str] = field(repr=False)
+    """Kafka's settings of TLS and SASL, by their names; may hold secrets, which are not shown."""
     given_fields: Fields
     """The fields that the file gives; may be empty."""
     adds_fields: bool
@@ -116,6 +120,7 @@ def read_description(file: Path) -> Description:
         continues_after_loss=source.choice("on_lost_offsets", ("fail", "continue"), "fail") == "continue",
         group=source.text("group", f"odradek-pipeline-{name}"),
         format=format_name,
+        protection=_protection(file, source.content("kafka")),
         given_fields=check_fields(decode.content("fields"), f"{file}: decode.fields"),
         adds_fields=decode.choice("new_fields", ("add", "dead-letter"), "add") == "add",
         delimiter=delimiter,
@@ -153,6 +158,40 @@ def write_fields(description: Description, fields: Fields) -> None:
     beside = description.fields_file.with_suffix(".new")
     beside.write_text(text + "\n")
     beside.replace(description.fields_file)
+
+
+def _protection(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
+    """What `[source.kafka]` says, by Kafka's names. Raises SettingError.
+
+    `{ env = "NAME" }` stands for the value of a variable, so that no secret need be in the file.
+    """
+    found = {}
+    for name, value in _dotted("", given):
+        where = f"{file}: source.kafka.{name}"
+        if not isinstance(value, str):
+            raise SettingError(f"{where} must be text")
+        if name.endswith(_FROM_VARIABLE):
+            name = name.removesuffix(_FROM_VARIABLE)
+            if value not in os.environ:
+                raise SettingError(f"{where}: there is no variable {value} in the environment")
+            value = os.environ[value]
+        if name.endswith(".location"):
+            value = str(file.parent / value)
+        found[name] = value
+    try:
+        read_protection(found)
+    except SettingError as error:
+        raise SettingError(f"{file}: source.kafka: {error}") from None
+    return found
+
+
+def _dotted(path: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The values of a table and those in it: in TOML `sasl.mechanism = "PLAIN"` makes a table of its own."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _dotted(f"{path}{key}.", value)
+        else:
+            yield f"{path}{key}", value
 
 
 def _check_format(described: Description) -> None:

@@ -7,6 +7,7 @@ from odradek.base.uuids import render_uuid
 from odradek.client.cluster import EARLIEST, LATEST, Offsets
 from odradek.client.configuration import ClientConfig
 from odradek.client.group_admin import GroupAdmin
+from odradek.client.protection import read_protection
 from odradek.spark.batch_planning import Planning, with_attempts
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.decoding import documents
@@ -25,6 +26,7 @@ def source_options(description: Description) -> dict[str, str]:
         "kafka.bootstrap.servers": description.bootstrap_servers,
         "kafka.isolation.level": description.isolation,
         "kafka.client.id": description.group,
+        **{f"kafka.{name}": value for name, value in description.protection.items()},
     }
 
 
@@ -71,5 +73,6 @@ class ClusterTopics:
 
     def commit_to_group(self, offsets: Offsets) -> None:
         """Set the group's offsets. Raises OdradekError, also when the group has members."""
-        with GroupAdmin(ClientConfig(self._description.bootstrap_servers)) as admin:
+        security = read_protection(dict(self._description.protection))
+        with GroupAdmin(ClientConfig(self._description.bootstrap_servers, security=security)) as admin:
             admin.commit(self._description.group, offsets)
