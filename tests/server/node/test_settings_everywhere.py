@@ -272,7 +272,7 @@ def away() -> SimNode:
     """Broker 0, which leads topics of all kinds and is not the controller; see `busy`."""
     world = World()
     controller = world.node(1)
-    node, other = world.node(0, log_flush_scheduler_interval_ms="1000"), world.node(2)
+    node, other = world.node(0, log_flush_scheduler_interval_ms="1000", log_dirs="/data,/more"), world.node(2)
     assert controller.core.controller.is_active
     make_topics(controller, leader=node.broker_id, follower=other.broker_id)
     other.kill()
