@@ -178,10 +178,10 @@ def test_ctrl_c_ends_a_flush_and_leaves_the_producer_usable(broker: Broker) -> N
 
 def test_ctrl_c_ends_a_close_and_no_delivery_is_left_waiting(broker: Broker) -> None:
     producer = Producer(broker.bootstrap_servers, linger_ms=60_000)
-    broker.create_topic("left", partitions=1)
+    broker.create_topic("interrupted", partitions=1)
     with broker.faults.delay(600.0, "Produce"):
-        added = producer.send("left", b"0")
-        unplaced = producer.send("left", b"1", partition=7)
+        added = producer.send("interrupted", b"0")
+        unplaced = producer.send("interrupted", b"1", partition=7)
 
         def close() -> None:
             producer._network.post(interrupt)
