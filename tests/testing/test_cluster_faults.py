@@ -87,7 +87,7 @@ def test_a_session_ends_and_the_broker_comes_back(cluster: LocalCluster) -> None
     cluster.expire_session(cluster.leader_of(topic))
     writer.write(range(10, 20))
     cluster.wait_in_sync()
-    assert len(cluster.records(topic)) == 20
+    assert len(cluster.wait_for(topic, 20)) == 20  # a leader that is still moving is asked again
 
 
 def test_a_leader_is_moved_to_each_broker_while_a_producer_writes(cluster: LocalCluster) -> None:
