@@ -46,8 +46,6 @@ from odradek.wire.messages.produce import (
 _PRODUCE_VERSION_MAX: Final = 12
 # The last version in which a leader expects that the coordinator knows of the partition already.
 _PRODUCE_VERSION_V1: Final = 11
-# The markers of the last transaction are written within milliseconds.
-_CONCURRENT_MS: Final = 20
 
 
 class ProducerCore:
@@ -384,10 +382,7 @@ class ProducerCore:
         batch.last_error = error
         if not batch.is_done and not is_final and batch.attempts <= self._settings.retries:
             if batch.deadline_ms > now_ms:
-                wait_ms = self._backoff.after(batch.attempts - 1)
-                if error.code is ErrorCode.CONCURRENT_TRANSACTIONS:
-                    wait_ms = min(wait_ms, _CONCURRENT_MS << min(batch.attempts - 1, 10))
-                batch.not_before_ms = now_ms + wait_ms
+                batch.not_before_ms = now_ms + self._backoff.after_refusal(error.code, batch.attempts - 1)
                 self._batches.queue(batch.partition).again(batch)
                 return
             error = self._too_late(batch)

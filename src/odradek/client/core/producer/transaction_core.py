@@ -54,8 +54,6 @@ _ADD_PARTITIONS_MAX: Final = 3
 # The last versions of transactions v1, and of v2.
 _END_V1, _END_V2 = 4, 5
 _OFFSETS_V1, _OFFSETS_V2 = 4, 5
-# The markers of the last transaction are written within milliseconds.
-_CONCURRENT_MS: Final = 20
 
 _FENCED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 _FORGOTTEN: Final = frozenset({ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_ID_MAPPING})
@@ -349,10 +347,7 @@ class TransactionCore:
             self._in_doubt = send
 
     def _retry(self, code: ErrorCode, now_ms: int) -> None:
-        wait_ms = self._backoff.after(self._failures)
-        if code is ErrorCode.CONCURRENT_TRANSACTIONS:
-            wait_ms = min(wait_ms, _CONCURRENT_MS << min(self._failures, 10))
-        self._not_before_ms = now_ms + wait_ms
+        self._not_before_ms = now_ms + self._backoff.after_refusal(code, self._failures)
         self._failures += 1
 
     def _refused(self, error: ApiError) -> None:
