@@ -8,20 +8,29 @@ most `_HERE_RECORDS` records that were stored uncompressed; everything else is d
 """
 
 from collections import deque
-from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec
-from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, read_header
+from odradek.records.header import iter_headers
 from odradek.records.isolation import AbortedTransactions
 
 # Up to so much is decoded together, or one batch.
 _CHUNK_BYTES: Final = 1 << 20
 _CHUNK_RECORDS: Final = 1 << 16
 _HERE_RECORDS: Final = 1 << 14
+
+
+class Decoded(NamedTuple):
+    """What became of a chunk."""
+
+    end: Offset
+    """The offset behind it."""
+    aborted: AbortedTransactions | None
+    """What is known behind it."""
+    rows: list[Any]
 
 
 class ColumnReader:
@@ -49,7 +58,7 @@ class ColumnReader:
         self._decoded: deque[Any] = deque()
         self._chunk_end = fetched_at
         self._fault: OdradekError | None = None
-        self.away: partial[list[Any]] | None = None
+        self.away: partial[Decoded] | None = None
         """The call that decodes the next rows; None while none is needed."""
         self.next_offset = fetched_at
         """What the position must be for the next row to be returned (C5)."""
@@ -60,15 +69,15 @@ class ColumnReader:
     def is_exhausted(self) -> bool:
         """Whether there is nothing more to take."""
         is_idle = not self._decoded and self.away is None and self._fault is None
-        return is_idle and self._chunk()[0] == self._at
+        return is_idle and next(iter_headers(self._records, self._at), None) is None
 
-    def has(self, rows: Sequence[Any] | OdradekError) -> None:
+    def has(self, decoded: Decoded | OdradekError) -> None:
         """Take over what became of the call `away`."""
         self.away = None
-        if isinstance(rows, OdradekError):
-            self._fault = rows
+        if isinstance(decoded, OdradekError):
+            self._fault = decoded
         else:
-            self._take_in(rows)
+            self._take_in(decoded)
 
     def take(self, count: int) -> list[Any]:
         """Record batches of up to `count` rows, none of them empty; [] before `away`, or at the end.
@@ -100,14 +109,10 @@ class ColumnReader:
     def _chunk(self) -> tuple[int, int, bool, LeaderEpoch]:
         """(end, records, whether any is compressed, epoch) of the whole batches that are decoded next."""
         end, records, is_compressed, epoch = self._at, 0, False, self.epoch
-        size = len(self._records)
-        while size - end >= HEADER_BYTES:
-            header = read_header(self._records, end)
-            behind = end + header.batch_length + OVERHEAD_BYTES
-            if behind > size:
-                break
+        for begin, header in iter_headers(self._records, self._at):
+            behind = begin + header.size_bytes
             is_too_much = behind - self._at > _CHUNK_BYTES or records + header.record_count > _CHUNK_RECORDS
-            if end > self._at and is_too_much:
+            if begin > self._at and is_too_much:
                 break
             end, epoch = behind, header.leader_epoch
             records += header.record_count
@@ -130,8 +135,8 @@ class ColumnReader:
             self._fault = fault
         return True
 
-    def _decode(self, chunk: memoryview) -> list[Any]:
-        """The rows of a chunk, and where it ends: called once per chunk, perhaps on another thread."""
+    def _decode(self, chunk: memoryview) -> Decoded:
+        """Decode a chunk; called once for each, perhaps on another thread."""
         from odradek.records.columnar.record_sets import RecordSet, record_batches
 
         aborted = None if self._aborted is None else self._aborted.copy()
@@ -142,11 +147,12 @@ class ColumnReader:
             checks_crc=self._checks_crc,
             batch_bytes_max=DECOMPRESSED_BYTES_MAX,
         )
-        return [one.next_offset, aborted, *rows]
+        found = list(rows)  # the set learns of aborted transactions as it is read
+        return Decoded(one.next_offset, aborted, found)
 
-    def _take_in(self, decoded: Sequence[Any]) -> None:
-        self._chunk_end, self._aborted, *rows = decoded
-        self._decoded.extend(one for one in rows if one.num_rows)
+    def _take_in(self, decoded: Decoded) -> None:
+        self._chunk_end, self._aborted = decoded.end, decoded.aborted
+        self._decoded.extend(one for one in decoded.rows if one.num_rows)
         self._step_over()
 
     def _step_over(self) -> None:

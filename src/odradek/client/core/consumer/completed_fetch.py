@@ -26,7 +26,7 @@ from odradek.records.framing import (
     RecordHeaders,
     body_of,
 )
-from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, check_crc, read_header
+from odradek.records.header import BatchHeader, check_crc, iter_headers
 from odradek.records.isolation import AbortedTransactions
 from odradek.records.record_tuples import TupleReader
 from odradek.wire.messages.fetch import AbortedTransaction, PartitionData
@@ -225,12 +225,8 @@ class CompletedFetch:
 
     def _next_header(self) -> BatchHeader | None:
         """The header of the next batch; None behind the last complete one."""
-        if len(self._records) - self._at < HEADER_BYTES:
-            return None
-        header = read_header(self._records, self._at)
-        if header.batch_length + OVERHEAD_BYTES > len(self._records) - self._at:
-            return None
-        return header
+        found = next(iter_headers(self._records, self._at), None)
+        return None if found is None else found[1]
 
     @property
     def _is_between_batches(self) -> bool:
