@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from odradek.base.error_codes import ErrorCode
     from odradek.base.errors import ApiError, ProducerFatal, SettingError, TransactionAbortable, WakeupError
     from odradek.base.ids import TopicPartition
-    from odradek.client.aio.committing import ConsumerInterceptor
     from odradek.client.aio.deliveries import Receipt
+    from odradek.client.aio.interceptors import ConsumerInterceptor
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.blocking.admin import Admin
@@ -65,7 +65,7 @@ __getattr__ = lazy_names(
         "ApiError": "odradek.base.errors",
         "Cause": "odradek.client.core.waiting",
         "Consumer": "odradek.client.blocking.consumer",
-        "ConsumerInterceptor": "odradek.client.aio.committing",
+        "ConsumerInterceptor": "odradek.client.aio.interceptors",
         "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
         "Delivery": "odradek.client.blocking.delivery",
         "EARLIEST": "odradek.client.core.admin.offsets",

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from odradek.base.errors import ProducerFatal, TransactionAbortable, WakeupError
     from odradek.base.ids import TopicPartition
     from odradek.client.aio.admin import Admin
-    from odradek.client.aio.committing import ConsumerInterceptor
     from odradek.client.aio.consumer import Consumer
     from odradek.client.aio.deliveries import Receipt
+    from odradek.client.aio.interceptors import ConsumerInterceptor
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.producer import Producer
     from odradek.client.aio.rebalance_listener import RebalanceListener
@@ -47,7 +47,7 @@ __getattr__ = lazy_names(
         "Admin": "odradek.client.aio.admin",
         "Cause": "odradek.client.core.waiting",
         "Consumer": "odradek.client.aio.consumer",
-        "ConsumerInterceptor": "odradek.client.aio.committing",
+        "ConsumerInterceptor": "odradek.client.aio.interceptors",
         "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
         "OffsetAndMetadata": "odradek.client.core.consumer.commits",
         "OffsetAndTimestamp": "odradek.client.aio.offset_queries",

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.base.ids import NO_EPOCH
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.fetcher import Piece
@@ -12,6 +14,13 @@ if TYPE_CHECKING:
 
 BATCH_RECORDS: Final = 65_536
 """How many records `poll_batch` returns at most by default."""
+
+
+def check_plain(*, is_plain: bool) -> None:
+    """Raises ApiError for a consumer whose records are converted or intercepted, which columns are not."""
+    if not is_plain:
+        said = "poll_batch returns columns of bytes: a consumer with deserializers or interceptors polls"
+        raise ApiError(ErrorCode.INVALID_REQUEST, said)
 
 
 def joined(pieces: Sequence[Piece]) -> "pa.RecordBatch | None":

@@ -11,27 +11,17 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
+from odradek.client.aio.interceptors import ConsumerInterceptor, tell_committed
 from odradek.client.aio.offset_queries import OffsetQueries
 from odradek.client.core.consumer.commits import OffsetAndMetadata
-from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 
 _log: Final = logging.getLogger("odradek.consumer")
-
-
-class ConsumerInterceptor(Protocol):
-    """Sees what passes; what it raises is logged."""
-
-    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
-        """The records that the application gets instead of these."""
-
-    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """These were committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +71,7 @@ class Committing:
             return
         await self._queries.commit(offsets, timeout_s)
         self._committed.update({one: at.offset for one, at in offsets.items()})
-        for interceptor in self._interceptors:
-            try:
-                interceptor.on_commit(offsets)
-            except Exception:
-                _log.exception("an interceptor failed")
+        tell_committed(self._interceptors, offsets)
 
     def commit_in_time(self) -> None:
         """Begin the regular commit when it is due; it is not waited for."""

@@ -23,11 +23,12 @@ from odradek.base.errors import ApiError, OdradekError, WakeupError
 from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
-from odradek.client.aio.columns import BATCH_RECORDS, first_of, joined
-from odradek.client.aio.committing import CommitOptions, Committing, ConsumerInterceptor
+from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
+from odradek.client.aio.committing import CommitOptions, Committing
 from odradek.client.aio.consumer_settings import consumer_options
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
+from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted
 from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.rebalance_listener import RebalanceListener
@@ -229,9 +230,7 @@ class Consumer:
         missing = missing_extra("arrow", "poll_batch")
         if missing:
             raise ApiError(ErrorCode.INVALID_REQUEST, missing)
-        if self._convert is not None or self._interceptors:
-            said = "poll_batch returns columns of bytes: a consumer with deserializers or interceptors polls"
-            raise ApiError(ErrorCode.INVALID_REQUEST, said)
+        check_plain(is_plain=self._convert is None and not self._interceptors)
         self._begin_poll()
         try:
             self._handed_out.give_back(self.assignment())
@@ -323,12 +322,7 @@ class Consumer:
         """Records, if there are any; the next fetches are sent before they are returned (C2)."""
         records = self._core.take(count, self._convert)
         self._driver.pump()
-        for one in self._interceptors if records else ():
-            try:
-                records = one.on_consume(records)
-            except Exception:
-                _log.exception("an interceptor failed; its records are passed on as they were")
-        return records
+        return intercepted(self._interceptors, records)
 
     def _take_columns(self, count: int, *, with_headers: bool) -> list[Piece]:
         """See `_take`."""

@@ -152,7 +152,7 @@ class Producer:
             finally:
                 self._unplaced.pop(id(record), None)
             if self._is_closed:
-                raise _closed()
+                raise closed()
 
     def append_now(self, record: Outgoing) -> asyncio.Future[Receipt] | None:
         """Add a record that was checked already; None if that cannot be done without waiting."""
@@ -248,7 +248,7 @@ class Producer:
                 raise self._blocked(topic, None, has_place=False)
             await driver.changed(ends_ms - driver.now_ms)
             if self._is_closed:
-                raise _closed()
+                raise closed()
         return list(range(count))
 
     def why(self) -> list[Why]:
@@ -290,7 +290,7 @@ class Producer:
         """Disconnect at once: what is not acknowledged fails."""
         self._is_closed = True
         if self._driver is not None and self._deliveries is not None:
-            self._deliveries.fail_all(_closed())
+            self._deliveries.fail_all(closed())
             self._driver.close()
 
     async def __aenter__(self) -> Self:
@@ -303,7 +303,7 @@ class Producer:
 
     def _running(self) -> tuple[Driver, ProducerCore, Deliveries]:
         if self._is_closed:
-            raise _closed()
+            raise closed()
         if self._driver is None or self._core is None or self._deliveries is None:
             self._start()
         assert self._driver is not None
@@ -400,5 +400,6 @@ def _unknown(topic: str, partition: int | None) -> str:
     return f"partition {partition} of topic {topic} is not known"
 
 
-def _closed() -> ApiError:
+def closed() -> ApiError:
+    """What calls and deliveries get after the close."""
     return ApiError(ErrorCode.INVALID_REQUEST, "this producer was closed")

@@ -19,19 +19,27 @@ import logging
 import re
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from odradek.base.closing import Closing
-from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, WakeupError
+from odradek.base.errors import WakeupError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio import consumer as aio
-from odradek.client.aio.columns import BATCH_RECORDS, first_of, joined
-from odradek.client.aio.committing import ConsumerInterceptor
+from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
+from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted, tell_committed
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.blocking.calls import Calls
 from odradek.client.blocking.network_thread import Misuse, NetworkThread
@@ -196,9 +204,7 @@ class Consumer(Closing):
 
         Otherwise as `poll`, but without deserializers, interceptors and `max.poll.records`. Needs pyarrow.
         """
-        if self._convert is not None or self._interceptors:
-            said = "poll_batch returns columns of bytes: a consumer with deserializers or interceptors polls"
-            raise ApiError(ErrorCode.INVALID_REQUEST, said)
+        check_plain(is_plain=self._convert is None and not self._interceptors)
         with self._in_use():
             self._fetch(lambda calls: self._poll_pieces(calls, timeout, max_records, include_headers))
             found = joined(self._pieces)
@@ -220,7 +226,7 @@ class Consumer(Closing):
                 if not self._pending or self._is_woken:
                     self._fetch(lambda calls: self._poll(calls, None, None))
                     continue
-                records = self._intercepted([self._converted(self._pending[0])])
+                records = intercepted(self._interceptors, [self._converted(self._pending[0])])
                 self._spare.extend(records)
                 self._last = (self._pending.popleft(),)
             return self._spare.popleft()
@@ -258,21 +264,13 @@ class Consumer(Closing):
             if not records:
                 raise
         count = len(records)
-        records = [*self._spare, *self._intercepted(records)]
+        records = [*self._spare, *intercepted(self._interceptors, records)]
         self._spare.clear()
         self._last = [self._pending.popleft() for _ in range(count)]
         return records
 
     def _converted(self, record: ConsumerRecord) -> ConsumerRecord:
         return record if self._convert is None else self._convert(record)
-
-    def _intercepted(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
-        for one in self._interceptors if records else ():
-            try:
-                records = one.on_consume(records)
-            except Exception:
-                _log.exception("an interceptor failed; its records are passed on as they were")
-        return records
 
     # --- commits and positions
 
@@ -294,12 +292,7 @@ class Consumer(Closing):
     def _tell_committed(self) -> None:
         """Tell the interceptors what was committed since the last call."""
         while self._committed:
-            offsets = self._committed.popleft()
-            for one in self._interceptors:
-                try:
-                    one.on_commit(offsets)
-                except Exception:
-                    _log.exception("an interceptor failed")
+            tell_committed(self._interceptors, self._committed.popleft())
 
     # --- what it waits for, and the end
 
@@ -377,15 +370,20 @@ class Consumer(Closing):
 
     # --- on the network thread
 
-    async def _poll(self, calls: Calls, timeout: float | None, max_records: int | None) -> None:
+    @asynccontextmanager
+    async def _within_poll(self, calls: Calls) -> AsyncIterator[None]:
+        """What a poll reads inside may be interrupted: `_settle` waits for the end of it."""
         await self._settle()
         self._calls = calls
         self._poll_task = asyncio.current_task()
         try:
-            records = await self._consumer.poll(timeout, max_records=max_records)
-            self._pending.extend(records)
+            yield
         finally:
             self._poll_task = None
+
+    async def _poll(self, calls: Calls, timeout: float | None, max_records: int | None) -> None:
+        async with self._within_poll(calls):
+            self._pending.extend(await self._consumer.poll(timeout, max_records=max_records))
 
     async def _give_up(
         self, calls: Calls, method: Callable[[aio.Consumer], Coroutine[Any, Any, None]]
@@ -398,13 +396,8 @@ class Consumer(Closing):
     async def _poll_pieces(
         self, calls: Calls, timeout: float | None, max_records: int, include_headers: bool
     ) -> None:
-        await self._settle()
-        self._calls = calls
-        self._poll_task = asyncio.current_task()
-        try:
+        async with self._within_poll(calls):
             self._pieces.extend(await self._consumer.poll_pieces(timeout, max_records, include_headers))
-        finally:
-            self._poll_task = None
 
     async def _settle(self) -> None:
         """Wait until an interrupted poll has ended, and put back what the application does not have."""

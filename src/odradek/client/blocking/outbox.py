@@ -17,10 +17,8 @@ from collections import deque
 from functools import partial
 from typing import Final, NamedTuple
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
 from odradek.client.aio.deliveries import Receipt
-from odradek.client.aio.producer import Outgoing, Producer
+from odradek.client.aio.producer import Outgoing, Producer, closed
 from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.network_thread import Misuse, NetworkThread, copy_outcome
 
@@ -97,9 +95,7 @@ class Outbox:
     def fail_all(self) -> None:
         """The producer was abandoned, and no task adds records any more: whatever is still here fails."""
         while self._put:
-            _fail(
-                self._put.popleft().delivery, ApiError(ErrorCode.INVALID_REQUEST, "this producer was closed")
-            )
+            _fail(self._put.popleft().delivery, closed())
 
     def _take(self) -> None:
         freed = 0
@@ -148,7 +144,7 @@ class Outbox:
         finally:
             del self._held[topic]
             for one in held:  # the network thread ends
-                _fail(one.delivery, ApiError(ErrorCode.INVALID_REQUEST, "this producer was closed"))
+                _fail(one.delivery, closed())
 
     def _free(self, size: int) -> None:
         if size:
