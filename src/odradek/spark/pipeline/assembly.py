@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from odradek.base.clock import SystemClock
-from odradek.base.errors import SettingError
 from odradek.client.cluster import Offsets
 from odradek.records.columnar.varints import Longs
 from odradek.spark.offset_ranges import OffsetRange
-from odradek.spark.pipeline.description import Description, read_fields
+from odradek.spark.pipeline.description import Description, check_transforms, read_fields
 from odradek.spark.pipeline.engine import Engine, Step, Tell
 from odradek.spark.pipeline.fields import Fields
 from odradek.spark.pipeline.lake import LakeTable
@@ -107,13 +106,11 @@ def check(description: Description) -> tuple[View, Fields, bool]:
 
     Nothing is written; a run infers the fields again, and keeps them.
     """
-    for one in description.transforms:
-        if one.python_file is not None and not one.python_file.is_file():
-            raise SettingError(f"there is no file {one.python_file}, which a transform names")
-    topics = ClusterTopics(description)
-    view = topics.view()
     from odradek.spark.pipeline.formats import table_of
 
+    check_transforms(description)
+    topics = ClusterTopics(description)
+    view = topics.view()
     table_of(description).last()
     fields = read_fields(description)
     if fields or description.format != "json":

@@ -160,6 +160,13 @@ def write_fields(description: Description, fields: Fields) -> None:
     beside.replace(description.fields_file)
 
 
+def check_transforms(description: Description) -> None:
+    """Raises SettingError for a transform whose file is not there."""
+    for one in description.transforms:
+        if one.python_file is not None and not one.python_file.is_file():
+            raise SettingError(f"there is no file {one.python_file}, which a transform names")
+
+
 def _protection(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
     """What `[source.kafka]` says, by Kafka's names. Raises SettingError.
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from odradek.base.errors import OdradekError
 from odradek.spark.java_home import find_java_home, java_version
-from odradek.spark.pipeline.description import Description, read_fields
+from odradek.spark.pipeline.description import Description, check_transforms, read_fields
 from odradek.spark.pipeline.engine import Topics
 from odradek.spark.pipeline.formats import LAKES, table_of
 from odradek.spark.pipeline.lake import LakeTable
@@ -88,9 +88,7 @@ def _fields(description: Description) -> str:
 
 
 def _transforms(description: Description) -> str:
-    for one in description.transforms:
-        if one.python_file is not None and not one.python_file.is_file():
-            raise OdradekError(f"there is no file {one.python_file}, which a transform names")
+    check_transforms(description)
     return f"{len(description.transforms)} of them" if description.transforms else "none"
 
 

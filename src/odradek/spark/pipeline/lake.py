@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from odradek.base.closing import Closing
-from odradek.spark.pipeline.ledger import COMMIT, DEAD_LETTERS, Commit, Table, TableRefused
+from odradek.spark.pipeline.ledger import COMMIT, DEAD_LETTERS, Commit, Table, TableRefused, refuse_others
 
 LEDGER: Final = "_odradek"
 MARKER: Final = "odradek.marker"
@@ -102,11 +102,7 @@ class LakeTable(Closing):
     def open_for_writing(self) -> None:
         """Lock the table against other runs; what it holds is checked. Raises TableRefused."""
         if not self.ledger.directory.exists() and self.directory.is_dir():
-            for name in sorted(one.name for one in self.directory.iterdir()):
-                if not name.startswith("."):
-                    raise TableRefused(
-                        f"{self.directory} holds {name}, which no pipeline wrote: give an empty path"
-                    )
+            refuse_others(self.directory, lambda name: name.startswith("."))
         self.ledger.lock()
         self.last()
 

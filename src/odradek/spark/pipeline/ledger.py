@@ -200,11 +200,16 @@ class Table(Closing):
 
     def _refuse_what_is_not_ours(self) -> None:
         """Raises TableRefused for visible files that no batch of a pipeline has."""
-        for name in sorted(os.listdir(self.directory)):
-            if not name.startswith(("_", ".")) and not _BATCH.fullmatch(name):
-                raise TableRefused(
-                    f"{self.directory} holds {name}, which no pipeline wrote: give an empty path"
-                )
+        refuse_others(
+            self.directory, lambda name: name.startswith(("_", ".")) or _BATCH.fullmatch(name) is not None
+        )
+
+
+def refuse_others(directory: Path, is_ours: Callable[[str], bool]) -> None:
+    """Raises TableRefused for the first name in a directory that a pipeline does not make."""
+    for name in sorted(os.listdir(directory)):
+        if not is_ours(name):
+            raise TableRefused(f"{directory} holds {name}, which no pipeline wrote: give an empty path")
 
 
 def sync(path: Path) -> None:
