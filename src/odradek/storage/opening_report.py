@@ -1,5 +1,6 @@
 """Reports what was found when the log directories were opened, for the operator."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -126,61 +127,50 @@ class OpeningReport:
         return " and ".join(causes)
 
     def _findings_of_strays(self) -> list[Finding]:
-        found = [
-            Finding(
+        return [
+            *_by_directory(
                 Kind.STRAYS_SET_ASIDE,
-                f"the metadata store has no such topics: {some_of(logs)} in {path} were renamed to ...-stray"
+                self.strays,
+                "the metadata store has no such topics: {names} in {path} were renamed to ...-stray"
                 " and are not served; if it has lost them, start with the metadata file that knows them and"
                 " the logs are taken back, otherwise remove them",
-            )
-            for path, logs in self.strays.items()
-        ]
-        found += [
-            Finding(
+            ),
+            *_by_directory(
                 Kind.STRAYS_LEFT,
-                f"{path} still holds logs of topics that the metadata store does not have: {some_of(names)};"
+                self.strays_left,
+                "{path} still holds logs of topics that the metadata store does not have: {names};"
                 " remove them if their records are not needed",
-            )
-            for path, names in self.strays_left.items()
-        ]
-        found += [
-            Finding(
+            ),
+            *_by_directory(
                 Kind.STRAYS_BACK,
-                f"the metadata store has their topics again: {some_of(logs)} in {path} were taken back",
-            )
-            for path, logs in self.strays_back.items()
+                self.strays_back,
+                "the metadata store has their topics again: {names} in {path} were taken back",
+            ),
         ]
-        return found
 
     def _findings_of_moves(self) -> list[Finding]:
         found = [
-            Finding(
+            *_by_directory(
                 Kind.MOVE_DONE,
-                f"{some_of(logs)} had been copied to {path} when the broker stopped: they are served from"
-                " there",
-            )
-            for path, logs in self.moves_done.items()
-        ]
-        found += [
-            Finding(Kind.MOVE_CONTINUED, f"moving {some_of(logs)} to {path} goes on where it was")
-            for path, logs in self.moves_continued.items()
-        ]
-        found += [
-            Finding(
+                self.moves_done,
+                "{names} had been copied to {path} when the broker stopped: they are served from there",
+            ),
+            *_by_directory(
+                Kind.MOVE_CONTINUED, self.moves_continued, "moving {names} to {path} goes on where it was"
+            ),
+            *_by_directory(
                 Kind.MOVE_CONTINUED,
-                f"moving {some_of(logs)} to {path} begins again: it is not known how much of the"
-                " unfinished copies is on disk after an unclean stop, and they are removed",
-            )
-            for path, logs in self.moves_begun_anew.items()
-        ]
-        found += [
-            Finding(
+                self.moves_begun_anew,
+                "moving {names} to {path} begins again: it is not known how much of the unfinished copies is"
+                " on disk after an unclean stop, and they are removed",
+            ),
+            *_by_directory(
                 Kind.MOVE_ENDED,
-                f"{path} holds unfinished copies that end above their logs, which lost their last records:"
-                f" {some_of(names)}; the logs are not moved, and the copies stay, renamed to ...-stray; look"
+                self.moves_ended,
+                "{path} holds unfinished copies that end above their logs, which lost their last records:"
+                " {names}; the logs are not moved, and the copies stay, renamed to ...-stray; look"
                 " at them with 'odradek log dump', and remove them if their records are not needed",
-            )
-            for path, names in self.moves_ended.items()
+            ),
         ]
         found += [
             Finding(
@@ -191,3 +181,8 @@ class OpeningReport:
             for path in self.moves_left
         ]
         return found
+
+
+def _by_directory(kind: Kind, found: Mapping[str, Sequence[object]], sentence: str) -> list[Finding]:
+    """A finding for each directory, in a sentence with its {path} and the first {names} of what it holds."""
+    return [Finding(kind, sentence.format(path=path, names=some_of(names))) for path, names in found.items()]

@@ -84,24 +84,19 @@ class UnfinishedMoves:
             name=name,
         )
         copy = Log(partition, directory, log.config, loaded)
-        is_planned = self._is_planned(partition, hosted)
+        is_wanted = directory is not log.place and not self._is_planned(partition, hosted)
         if copy.end_offset > log.end_offset:
             stray = file_names.stray_directory(partition, directory.chance.uuid())
             copy.rename_directory(stray)
             directory.file_system.sync_directory(directory.path)
             report.moves_ended.setdefault(directory.path, []).append(stray)
-        elif (
-            is_clean
-            and not is_planned
-            and directory is not log.place
-            and copy.topic_id in (None, log.topic_id)
-        ):
+        elif is_wanted and is_clean and copy.topic_id in (None, log.topic_id):
             hosted.add_copy(copy)
             report.moves_continued.setdefault(directory.path, []).append(partition)
         else:
             copy.rename_directory(file_names.deleted_directory(partition, directory.chance.uuid()))
             directory.removals.add(copy.path, 0)
-            if not is_planned and directory is not log.place:
+            if is_wanted:
                 self._begun_anew.append((log, directory))
                 report.moves_begun_anew.setdefault(directory.path, []).append(partition)
 
