@@ -69,9 +69,10 @@ class BrokerEnds(Scenario):
             pulse.close()
             return figures
 
-    @abstractmethod
     def victim_of(self, cluster: BrokerProcess) -> BrokerId:
-        """The broker that is to end."""
+        """The broker that is to end: the first that is not the controller."""
+        controller = controller_of(cluster)
+        return next(one for one in range(1, len(cluster.ports) + 1) if one != controller)
 
     @abstractmethod
     def measure_end(
@@ -89,10 +90,6 @@ class LeaderKilled(BrokerEnds):
     name = "cluster-leader-killed"
     title = "Three brokers, 3,000 partitions: the leader of 1,000 is killed"
     figures = (PAUSE,)
-
-    def victim_of(self, cluster: BrokerProcess) -> BrokerId:
-        """The first broker that is not the controller."""
-        return _first_other_than(controller_of(cluster), cluster)
 
     def measure_end(
         self, cluster: BrokerProcess, victim: BrokerId, topic: str, pulse: Pulse
@@ -145,10 +142,6 @@ class HandOver(BrokerEnds):
         Figure("errors that it saw", "", Better.LOWER, goal=0),
     )
 
-    def victim_of(self, cluster: BrokerProcess) -> BrokerId:
-        """The first broker that is not the controller."""
-        return _first_other_than(controller_of(cluster), cluster)
-
     def measure_end(
         self, cluster: BrokerProcess, victim: BrokerId, topic: str, pulse: Pulse
     ) -> Mapping[str, float]:
@@ -190,10 +183,6 @@ def _others(broker: BrokerProcess) -> Iterator[BrokerProcess]:
         type(broker)(Path(directory), broker.settings) as cluster,
     ):
         yield cluster
-
-
-def _first_other_than(controller: BrokerId, cluster: BrokerProcess) -> BrokerId:
-    return next(one for one in range(1, len(cluster.ports) + 1) if one != controller)
 
 
 def _address_besides(victim: BrokerId, cluster: BrokerProcess) -> str:

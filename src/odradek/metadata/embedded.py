@@ -158,10 +158,10 @@ class EmbeddedEngine(TreeEngine):
         An epoch that began again would have other records than those which the brokers' logs have of it, and
         nothing would tell them apart; and markers of transactions would come from an epoch that is over.
         """
+        lost = self.lost_transactions
         raised = [
-            SetData(path, codec.encode_state_document(after))
+            SetData(path, codec.encode_state_document(replace(state, leader_epoch=state.leader_epoch + lost)))
             for path, state in self._states()
-            for after in (replace(state, leader_epoch=state.leader_epoch + self.lost_transactions),)
         ]
         for begin in range(0, len(raised), STATES_PER_WRITE):
             self._store(Multi(tuple(raised[begin : begin + STATES_PER_WRITE])))

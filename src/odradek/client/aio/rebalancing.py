@@ -1,8 +1,8 @@
 """Carries out the rebalances of a consumer's group, step by step, with the application's listener.
 
-Invariants: the listener is called within a call of the application alone. Partitions that are given back are
-committed before it hears of them, if the consumer commits by itself. A step whose listener fails is carried
-out again in the next poll.
+Invariants: the listener is called only while the application awaits a call of the consumer. With
+`enable.auto.commit` the offsets of revoked partitions are committed before `on_partitions_revoked`. A step
+whose listener fails is carried out again in the next poll.
 """
 
 import inspect

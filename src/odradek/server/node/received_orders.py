@@ -353,7 +353,7 @@ def _listed(names: list[str]) -> str:
 def _log_role(role: str, parts: list[LeaderAndIsrPartition]) -> None:
     """Log a line for each partition that has another leader, or is now led here, or one for very many."""
     if len(parts) > _ROLES_LOGGED_MAX:
-        names = [f"{topic}-{partition}" for topic, partition in (part.topic_partition for part in parts)]
+        names = [str(part.topic_partition) for part in parts]
         _log.info("%s are %s", _listed(names), role, extra={"partitions": names[:_NAMES_LOGGED_MAX]})
         return
     for part in parts:

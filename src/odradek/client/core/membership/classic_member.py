@@ -262,7 +262,7 @@ class ClassicMember:
             self._accepted(response, now_ms)
         elif code is ErrorCode.REBALANCE_IN_PROGRESS:
             if self._place in (Place.STABLE, Place.REVOKING):
-                # While the application must hear of something first, heartbeats keep their interval.
+                # Where the listener must be called before the next JoinGroup, the heartbeat interval stays.
                 joins_now = self._rejoin()
                 self._next_ms = now_ms + (0 if joins_now else self._options.heartbeat_interval_ms)
             else:

@@ -49,8 +49,10 @@ _FEATURE: Final = "transaction.version"
 _V2_LEVEL: Final = 2
 # Version 5 names the node that is meant, which is not known here.
 _API_VERSIONS_MAX: Final = 4
+_INIT_MAX: Final = 5
 # Later versions have several transactions in one request: they are for brokers.
 _ADD_PARTITIONS_MAX: Final = 3
+_ADD_OFFSETS_MAX: Final = 3
 # The last versions of transactions v1, and of v2.
 _END_V1, _END_V2 = 4, 5
 _OFFSETS_V1, _OFFSETS_V2 = 4, 5
@@ -228,7 +230,7 @@ class TransactionCore:
                 self._transaction.initialized()
             return code
 
-        return self._send(request, _Asked("the coordinator gives a producer id", take), highest=5)
+        return self._send(request, _Asked("the coordinator gives a producer id", take), highest=_INIT_MAX)
 
     def _add_partitions(self, partitions: Mapping[TopicPartition, None]) -> Send:
         topics: dict[str, list[int]] = defaultdict(list)
@@ -277,7 +279,9 @@ class TransactionCore:
                 self._transaction.group_added(group)
             return code
 
-        return self._send(request, _Asked(f"the coordinator adds group {group}", take), highest=3)
+        return self._send(
+            request, _Asked(f"the coordinator adds group {group}", take), highest=_ADD_OFFSETS_MAX
+        )
 
     def _commit_offsets(self, step: OffsetsStep) -> Send:
         topics: dict[str, TxnOffsetCommitRequestTopic] = {}
