@@ -11,29 +11,15 @@ from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.consumer.column_reader import ColumnReader
 from odradek.client.core.consumer.completed_fetch import CompletedFetch
-from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.wire.messages.fetch import AbortedTransaction, PartitionData
+from tests.batches import numbered_batch as batch
 
 pytest.importorskip("pyarrow")
 
 P0 = TopicPartition("orders", 0)
 PRODUCER = 7
-
-
-def batch(base: int, count: int, *, codec: int = Codec.NONE, producer: int = -1) -> bytes:
-    builder = BatchBuilder(
-        base_offset=base,
-        codec=codec,
-        producer_id=producer,
-        producer_epoch=0 if producer >= 0 else -1,
-        base_sequence=0 if producer >= 0 else -1,
-        is_transactional=producer >= 0,
-    )
-    for offset in range(base, base + count):
-        builder.append(1_000, None, b"%d" % offset)
-    return bytes(builder.build())
 
 
 def marker(offset: int) -> bytes:

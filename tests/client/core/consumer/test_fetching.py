@@ -20,7 +20,6 @@ from odradek.client.core.requests import Outcome, Send, ToNode
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause
 from odradek.net.request_pipeline import ConnectionFailed, NotConnected
-from odradek.records.builder import BatchBuilder
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.wire.messages.consumer_group_heartbeat import (
     Assignment,
@@ -62,25 +61,11 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from tests.batches import numbered_batch as batch
 
 ID = UUID(int=7)
 P0, P1, P2, P3 = (TopicPartition("orders", number) for number in range(4))
 SESSION = 17
-
-
-def batch(base: int, count: int, *, epoch: int = 0, producer: int = -1) -> bytes:
-    """Records `base` to `base + count - 1`, each with its offset as value."""
-    builder = BatchBuilder(
-        base_offset=base,
-        leader_epoch=epoch,
-        producer_id=producer,
-        producer_epoch=0 if producer >= 0 else -1,
-        base_sequence=0 if producer >= 0 else -1,
-        is_transactional=producer >= 0,
-    )
-    for offset in range(base, base + count):
-        builder.append(1_000, None, b"%d" % offset)
-    return bytes(builder.build())
 
 
 class Rig:
