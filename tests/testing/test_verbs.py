@@ -362,8 +362,8 @@ def test_a_fault_for_all_clients_meets_one_that_is_called_odradek_and_not_the_br
 
 
 def test_a_restart_ends_all_faults(broker: Broker, topic: str) -> None:
-    broker.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", client=HELPERS_CLIENT_ID)
-    with pytest.raises(ApiError, match="not leader or follower"):
+    broker.faults.error("Produce", "TOPIC_AUTHORIZATION_FAILED", client=HELPERS_CLIENT_ID)
+    with pytest.raises(ApiError, match="topic authorization failed"):  # not retried, unlike most
         broker.produce(topic, "a")
     broker.restart()
     assert broker.faults.rules() == []

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+import uvloop
 
 from odradek.base.clock import ManualClock
 from odradek.base.errors import SettingError
@@ -80,6 +81,33 @@ def test_of_two_that_bound_one_port_the_second_to_listen_is_refused() -> None:
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:  # uvloop says nothing of it
         runner.run(both())
+
+
+@pytest.mark.parametrize("new_loop", [uvloop.new_event_loop, asyncio.SelectorEventLoop])
+def test_a_connection_that_is_made_after_the_close_is_closed(
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    """Else the loop ends with an open connection: it is accepted, but nobody has it in a table yet."""
+
+    async def accept_and_stop() -> None:
+        listeners = listeners_of(settings("PLAINTEXT://127.0.0.1:0"))
+        make = listeners.connections.make
+
+        def stop_before_it_is_made(listener: str) -> asyncio.BufferedProtocol:
+            asyncio.get_running_loop().call_soon(listeners.stop_accepting)
+            return make(listener)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(listeners.connections, "make", stop_before_it_is_made)
+            await listeners.bind()
+            await listeners.accept(cast(FrameDispatcher, None))
+            reader, writer = await asyncio.open_connection("127.0.0.1", listeners.bound[0].port)
+            assert await reader.read() == b""
+            writer.close()
+        assert not len(listeners.connections.table)
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(asyncio.wait_for(accept_and_stop(), 30))
 
 
 @pytest.mark.asyncio

@@ -94,6 +94,8 @@ class Connections:
         """Where their requests go; set before the first connection is accepted."""
         # Whether new connections are closed at once: a fault that a test may set.
         self._refuses = False
+        # Whether the listeners are closed for good.
+        self._has_ended = False
         self._maker = maker
         self._guard = guard
         self._complaints = Complaints(_log, clock)
@@ -106,6 +108,13 @@ class Connections:
         """Close new connections at once from now on, or no longer."""
         self._refuses = is_refusing
 
+    def end(self) -> None:
+        """Close new connections at once from now on: the listeners are closed.
+
+        A loop calls `connection_made` a turn after it has accepted a connection, so one may follow the close.
+        """
+        self._has_ended = True
+
     def abort_all(self) -> int:
         """Close all of them, with what was not sent, and their parked requests. Returns how many."""
         connections = list(self.table)
@@ -117,7 +126,7 @@ class Connections:
 
     def connection_made(self, connection: ServerConnection) -> bool:
         """See `FrameHandler.connection_made`."""
-        if self._refuses:
+        if self._refuses or self._has_ended:
             return False
         refused = self.table.admit(connection)
         if refused is not None:

@@ -119,3 +119,4 @@ class Listeners:
     def stop_accepting(self) -> None:
         """Accept no more clients; open connections stay open."""
         self._of_clients.close()
+        self.connections.end()

@@ -109,6 +109,7 @@ class TcpPeerListener:
     def refuse(self) -> None:
         """See `PeerListener.refuse`."""
         self._servers.close()
+        self.connections.end()
         self.connections.abort_all()
 
     def abandon(self) -> None:
@@ -166,4 +167,5 @@ class UnixPeerListener:
         if self._server is not None:
             self._server.close()
             self._server = None
+        self.connections.end()
         self.connections.abort_all()
