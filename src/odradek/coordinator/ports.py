@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import LogError
 from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
 
 
@@ -42,6 +43,10 @@ class PartitionWriter(Protocol):
         self, topic_partition: TopicPartition, end_offset: Offset, *, timeout_ms: int, settled: Settled
     ) -> ErrorCode | None:
         """Wait until HW is at `end_offset`, as an append that ended there would; see `Appended.outcome`."""
+
+
+class UnreadablePartition(LogError):
+    """A partition that holds less than it says."""
 
 
 class PartitionReader(Protocol):

@@ -4,6 +4,7 @@ import pytest
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import CorruptRecord
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import GroupState
 from odradek.coordinator.groups import CommittedOffset, TransactionalProducer
@@ -153,6 +154,43 @@ def test_hostile_batches_harm_nobody(bench: GroupBench) -> None:
     found = bench.committed()
     assert isinstance(found, dict)
     assert found[T0] == 1
+
+
+def damage_length(batches: list[bytes]) -> None:
+    """The last batch says that it is longer than the log."""
+    batches[-1] = batches[-1][:8] + b"\0\1\0\0" + batches[-1][12:]
+
+
+def refuse_to_read(bench: GroupBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(topic_partition: TopicPartition, start: int, max_bytes: int) -> Buffer:
+        raise CorruptRecord("the sector cannot be read")
+
+    monkeypatch.setattr(bench.log, "read", read)
+
+
+@pytest.mark.parametrize("cause", ["no batch", "cannot be read"])
+def test_a_partition_that_cannot_be_read_is_not_served(
+    bench: GroupBench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, cause: str
+) -> None:
+    """R19: with a part of its offsets a group would read its topics again; as in Kafka nobody is answered."""
+    bench.commit("g", {T0: 1})
+    bench.commit("g", {T1: 2})
+    (topic_partition,) = bench.log.batches
+    whole = bench.log.batches[topic_partition][-1]
+    with monkeypatch.context() as patch:
+        if cause == "no batch":
+            damage_length(bench.log.batches[topic_partition])
+        else:
+            refuse_to_read(bench, patch)
+        bench.start()
+    assert bench.committed() is ErrorCode.NOT_COORDINATOR
+    assert bench.member().join().answer.error_code == ErrorCode.NOT_COORDINATOR
+    assert f"{topic_partition} is not served: its groups cannot be loaded: " in caplog.text
+    assert cause in caplog.text
+    bench.log.batches[topic_partition][-1] = whole
+    bench.coordinator.lead(topic_partition.partition, 2)
+    bench.run()
+    assert bench.committed() == {T0: 1, T1: 2}
 
 
 def test_a_batch_that_is_too_large_uncompressed_is_left_out(

@@ -8,12 +8,13 @@ It routes requests; each request is one step (`runtime.trampoline`). The protoco
     it is read                            its shard answers
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Never, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
+from odradek.base.errors import ApiError, LogError
 from odradek.base.execution import Defer, RunSteps, Steps
 from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.base.ordering import in_order
@@ -64,6 +65,8 @@ from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import LeaveGroupRequest
 from odradek.wire.messages.list_groups import ListedGroup
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_log = logging.getLogger(__name__)
 
 MINUTE_MS: Final = 60_000
 PROTOCOLS_MAX: Final = 1_000
@@ -138,7 +141,19 @@ class GroupCoordinator:
         )
         shard = Shard(log, leader_epoch, self._surroundings, self.purgatories, self._trampoline, self._defer)
         self._shards[partition] = shard
-        self._run_steps(load(shard, self._reader))
+        self._run_steps(self._load(partition, shard))
+
+    def _load(self, partition: int, shard: Shard) -> Steps[None]:
+        """Read a partition; one that cannot be read is not served, as in Kafka.
+
+        A group without its offsets would read its topics again from one of their ends.
+        """
+        try:
+            yield from load(shard, self._reader)
+        except LogError as error:
+            _log.error("%s is not served: its groups cannot be loaded: %s", shard.topic_partition, error)
+            if self._shards.get(partition) is shard:
+                self.resign(partition)
 
     def resign(self, partition: int) -> None:
         """This broker leads a partition no longer: forget its groups, in slices."""

@@ -36,7 +36,7 @@ from odradek.coordinator.groups.offsets import (
     log_offset_of,
 )
 from odradek.coordinator.groups.shard import Shard
-from odradek.coordinator.ports import PartitionReader
+from odradek.coordinator.ports import PartitionReader, UnreadablePartition
 from odradek.records.control import read_marker
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX, body_of
 from odradek.records.header import (
@@ -89,7 +89,10 @@ class _Replay:
 
 
 def load(shard: Shard, reader: PartitionReader) -> Steps[None]:
-    """Read the shard's partition and put its groups in place, as long as it is led; yields between steps."""
+    """Read the shard's partition and put its groups in place, as long as it is led; yields between steps.
+
+    Raises LogError when it cannot be read to its end. A single record that cannot be decoded is left out.
+    """
     replay = _Replay()
     end = yield from _read(shard, reader, replay)
     yield from _install(shard, replay)
@@ -106,11 +109,7 @@ def _read(shard: Shard, reader: PartitionReader, replay: _Replay) -> Generator[N
         return 0
     position, end = bounds
     while position < end and not shard.is_closed:
-        try:
-            data = bytes(reader.read(shard.topic_partition, position, READ_BYTES))
-        except LogError as error:
-            _log.error("%s cannot be read from offset %d on: %s", shard.topic_partition, position, error)
-            return end
+        data = bytes(reader.read(shard.topic_partition, position, READ_BYTES))
         before, at = position, 0
         while at + HEADER_BYTES <= len(data):
             base_offset, length, attributes, last_delta = _BATCH(data, at)
@@ -120,8 +119,7 @@ def _read(shard: Shard, reader: PartitionReader, replay: _Replay) -> Generator[N
             yield from _take_batch(replay, data, at, behind, base_offset, attributes)
             position, at = base_offset + last_delta + 1, behind
         if position <= before:
-            _log.error("%s holds no batch at offset %d", shard.topic_partition, position)
-            return end
+            raise UnreadablePartition(f"{shard.topic_partition} holds no batch at offset {position}")
         yield
     return end
 

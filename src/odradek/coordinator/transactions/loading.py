@@ -10,10 +10,10 @@ import logging
 from collections.abc import Generator
 from typing import Final
 
-from odradek.base.errors import InvalidRecord, MalformedRequest, OdradekError
+from odradek.base.errors import InvalidRecord, MalformedRequest
 from odradek.base.execution import Steps
 from odradek.base.ids import Offset
-from odradek.coordinator.ports import PartitionReader
+from odradek.coordinator.ports import PartitionReader, UnreadablePartition
 from odradek.coordinator.transactions.state_records import decode_key, decode_value
 from odradek.coordinator.transactions.state_store import StatePartition, WriteMarkers
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX, Record, iter_records
@@ -27,14 +27,10 @@ LOOKED_AT_PER_STEP: Final = 200
 _log = logging.getLogger(__name__)
 
 
-class UnreadablePartition(OdradekError):
-    """A partition that holds less than it says."""
-
-
 def load(partition: StatePartition, reader: PartitionReader) -> Steps[None]:
     """Read a partition into memory, as long as it is led; yields between reads.
 
-    Raises OdradekError when it cannot be read: then it stays COORDINATOR_LOAD_IN_PROGRESS.
+    Raises LogError when it cannot be read: then it stays COORDINATOR_LOAD_IN_PROGRESS.
     """
     bounds = reader.bounds(partition.topic_partition)
     if bounds is None:
