@@ -20,6 +20,7 @@ from typing import Any, Final, TextIO, TypeAlias
 from odradek.base.errors import SettingError
 from odradek.base.values import value
 from odradek.base.visible import visible, visible_json
+from odradek.server.process.log_pipe import PipeHandler, open_unblocked
 
 FORMATS: Final = ("console", "json")
 LEVELS: Final[Mapping[str, int]] = {
@@ -110,13 +111,14 @@ def log_to(
 ) -> None:
     """Write the events of all parts of the process to `stream`. Raises SettingError.
 
-    A line is written at once, by the thread that logs the event. `process` is named in each line, if several
-    processes write to one stream.
+    A line is written at once, by the thread that logs the event; on a full pipe it is left out (`log_pipe`).
+    `process` is named in each line, if several processes write to one stream.
     """
     for name, _ in options.levels:
         if name.startswith(f"{OWN}.") and not _is_module(name):
             raise SettingError(f"--log-level: there is no logger {name}")
-    handler = logging.StreamHandler(stream)
+    unblocked = open_unblocked(stream)
+    handler = logging.StreamHandler(stream) if unblocked is None else PipeHandler(unblocked)
     is_json = options.format == "json"
     handler.setFormatter(json_formatter(process) if is_json else VisibleFormatter(process))
     logging.basicConfig(handlers=[handler])
