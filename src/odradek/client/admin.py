@@ -20,6 +20,7 @@ from odradek.client.core.admin.configs import (
     description_request,
     entries_of,
 )
+from odradek.client.core.admin.operation import only
 from odradek.client.core.admin.topics import (
     METADATA_VERSION_MAX,
     NewTopic,
@@ -115,8 +116,8 @@ class Admin(AdminConnection):
         """The settings of a topic, broker or group (one of the RESOURCE types), by its name."""
         request = description_request(resource_type, name)
         with self._connection_for(resource_type, name) as connection:
-            (result,) = connection.ask(request, DescribeConfigsResponse).results
-        return entries_of(result)
+            results = connection.ask(request, DescribeConfigsResponse).results
+        return entries_of(only(results, name))
 
     def alter_configs(self, resource_type: int, name: str, changes: Mapping[str, str | None]) -> None:
         """Set each setting to its text, or reset it to its default where the text is None."""

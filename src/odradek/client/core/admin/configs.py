@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.admin.operation import Operation, ask, only
 from odradek.client.core.requests import Send, ToAny, ToNode
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_configs import (
@@ -93,8 +93,7 @@ def describe_configs(kind: str, name: str) -> Operation[list[ConfigEntry]]:
         DescribeConfigsResponse,
         lambda answer: [one.error_code for one in answer.results],
     )
-    (result,) = answer.results
-    return entries_of(result)
+    return entries_of(only(answer.results, f"{kind} {name}"))
 
 
 def alter_configs(
@@ -110,8 +109,8 @@ def alter_configs(
         IncrementalAlterConfigsResponse,
         lambda answer: [one.error_code for one in answer.responses],
     )
-    for one in answer.responses:
-        raise_for(one.error_code, one.error_message)
+    found = only(answer.responses, f"{kind} {name}")
+    raise_for(found.error_code, found.error_message)
 
 
 def _type_of(kind: str) -> int:

@@ -9,7 +9,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.client.core.admin.cluster import broker_ids
-from odradek.client.core.admin.operation import Operation, ask, ask_all
+from odradek.client.core.admin.operation import Operation, ask, ask_all, only
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
 from odradek.client.refusal import known_code, raise_for
@@ -65,7 +65,7 @@ def listed_groups(answer: ListGroupsResponse) -> list[GroupListing]:
 
 def consumer_group_of(answer: ConsumerGroupDescribeResponse, group: str) -> GroupDescription | None:
     """The described group; None if it does not use the consumer protocol."""
-    (found,) = answer.groups
+    found = only(answer.groups, f"group {group}")
     if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return None
     raise_for(found.error_code, about=f"group {group}")
@@ -74,7 +74,7 @@ def consumer_group_of(answer: ConsumerGroupDescribeResponse, group: str) -> Grou
 
 def classic_group_of(answer: DescribeGroupsResponse, group: str) -> GroupDescription:
     """The described group. Raises ApiError if there is none."""
-    (found,) = answer.groups
+    found = only(answer.groups, f"group {group}")
     raise_for(found.error_code, about=f"group {group}")
     if found.group_state == "Dead":
         raise_for_group(ErrorCode.GROUP_ID_NOT_FOUND, group)
@@ -146,10 +146,10 @@ def raise_for_offset_deletion(answer: OffsetDeleteResponse, group: str) -> None:
 
 def raise_for_deletion(answer: DeleteGroupsResponse, group: str) -> None:
     """Raise ApiError if the group was not deleted."""
-    for one in answer.results:
-        if one.error_code == ErrorCode.NON_EMPTY_GROUP:
-            raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group} has members: it is still in use")
-        raise_for_group(one.error_code, group)
+    found = only(answer.results, f"group {group}")
+    if found.error_code == ErrorCode.NON_EMPTY_GROUP:
+        raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group} has members: it is still in use")
+    raise_for_group(found.error_code, group)
 
 
 def raise_for_group(error_code: int, group: str) -> None:

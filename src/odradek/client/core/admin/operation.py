@@ -48,6 +48,14 @@ def passes(code: ErrorCode) -> bool:
     return code.is_retriable and code not in FINAL
 
 
+def only(entries: Sequence[T], about: str) -> T:
+    """The one entry of an answer about one thing. Raises ApiError if the answer has none, or several."""
+    if len(entries) != 1:
+        said = f"{about}: the broker's answer has {len(entries)} entries instead of one"
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
+    return entries[0]
+
+
 def ask(send: Send, kind: type[R], codes: Callable[[R], Sequence[int]]) -> Operation[R]:
     """The answer to one request, asked again while `codes`, those of the answer, contains one that passes.
 

@@ -10,7 +10,7 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, ProducerId, TopicPartition
 from odradek.base.values import value
 from odradek.client.core.admin.cluster import broker_ids
-from odradek.client.core.admin.operation import Operation, ask, ask_all
+from odradek.client.core.admin.operation import Operation, ask, ask_all, only
 from odradek.client.core.requests import CoordinatorKind, Send, ToCoordinator, ToNode
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_producers import (
@@ -86,7 +86,7 @@ def listed_transactions(answer: ListTransactionsResponse) -> list[TransactionLis
 
 def described_transaction(answer: DescribeTransactionsResponse) -> TransactionDescription:
     """The one transactional id of an answer. Raises ApiError if the coordinator does not know it."""
-    (found,) = answer.transaction_states
+    found = only(answer.transaction_states, "the transactional id")
     transactional_id = found.transactional_id
     if found.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
         raise ApiError(
