@@ -83,6 +83,26 @@ def test_assigned_partitions_are_read_in_order(servers: Servers, topic: str) -> 
     run(test)
 
 
+def test_what_it_did_is_counted(servers: Servers, topic: str) -> None:
+    async def test() -> None:
+        async with consumer(
+            servers, topic, group_id=uuid4().hex, client_id="billing", enable_auto_commit=False
+        ) as reader:
+            assert "records-lag-max" not in reader.metrics(), "nothing was fetched"
+            await read(reader, 20)
+            await reader.commit()
+            metrics = reader.metrics()
+            assert (metrics["records-consumed-total"], metrics["commit-total"]) == (20, 1)
+            assert (metrics["assigned-partitions"], metrics["records-lag-max"]) == (2, 0)
+            assert metrics["rebalance-total"] == 1
+            assert metrics["fetch-total"] >= 1
+            assert 0 <= metrics["last-poll-seconds-ago"] < 60
+            assert 1 <= metrics["connection-count"] <= metrics["response-total"] <= metrics["request-total"]
+            assert 'kafka_consumer_commit_total{client_id="billing"} 1' in metrics.to_prometheus()
+
+    run(test)
+
+
 def test_seek_pause_resume_and_positions(servers: Servers, topic: str) -> None:
     async def test() -> None:
         first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)

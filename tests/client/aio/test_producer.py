@@ -62,6 +62,31 @@ async def test_acks_0_and_1_are_delivered(cluster: Cluster) -> None:
     assert await stored(cluster, 1) == [[b"0", b"1"]]
 
 
+@simulate(brokers=1, seeds=1)
+async def test_what_it_did_is_counted(cluster: Cluster) -> None:
+    await cluster.create_topic("orders")
+    producer = Producer(cluster.bootstrap_servers, client_id="shop", buffer_memory=40_000, retries=1)
+    assert dict(producer.metrics()) == {}
+    async with producer:
+        for _ in range(3):
+            await producer.send("orders", b"v")
+        await producer.flush()
+        cluster.kill(1)
+        delivery = await producer.send("orders", b"v")
+        before = producer.metrics()
+        assert before["buffer-total-bytes"] == 40_000
+        assert 0 < before["buffer-available-bytes"] < 40_000
+        with pytest.raises(ApiError):
+            await delivery
+        metrics = producer.metrics()
+    assert (metrics["record-send-total"], metrics["record-retry-total"]) == (5, 1)
+    assert (metrics["record-error-total"], metrics["requests-in-flight"]) == (1, 0)
+    assert metrics["buffer-available-bytes"] == 40_000
+    assert 0 < metrics["response-total"] < metrics["request-total"]
+    assert 'kafka_producer_record_send_total{client_id="shop"} 5' in metrics.to_prometheus()
+    await cluster.recover()
+
+
 @simulate(brokers=3, seeds=12)
 async def test_killed_leaders_lose_no_record_and_double_none(cluster: Cluster) -> None:
     await cluster.create_topic("orders", partitions=2, replication_factor=3, min_insync_replicas=2)

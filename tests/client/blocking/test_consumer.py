@@ -97,6 +97,7 @@ def test_records_positions_commits_and_offsets(make: Make, topic: str) -> None:
         assert read(consumer, 10) == list(range(10))
         assert consumer.poll(0) == []
         assert consumer.why()[0].cause is Cause.AT_END
+        assert consumer.metrics()["records-lag-max"] == 0
         consumer.seek(partition, 7)
         assert (consumer.position(partition), consumer.lag(partition)) == (7, 3)
         assert numbers(consumer.poll(10, max_records=2)) == [7, 8]

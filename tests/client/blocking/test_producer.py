@@ -55,6 +55,8 @@ def test_a_record_is_stored_as_it_was_sent(producer: Producer, broker: Broker) -
     assert dict(record.headers) == {"gate": b"B12"}
     assert producer.partitions_for("flights") == [0, 1, 2]
     assert producer.why() == []
+    assert producer.metrics()["record-error-total"] == 0
+    assert producer.metrics()["record-send-total"] > 0
 
 
 def test_threads_share_it_and_each_keeps_its_order(producer: Producer, broker: Broker) -> None:

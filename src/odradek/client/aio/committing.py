@@ -59,6 +59,8 @@ class Committing:
         self._running: set[asyncio.Task[None]] = set()
         # What was committed last, to leave out what has not changed.
         self._committed: dict[TopicPartition, int] = {}
+        self.commits = 0
+        """How many commits succeeded."""
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
@@ -70,6 +72,7 @@ class Committing:
         if not offsets:
             return
         await self._queries.commit(offsets, timeout_s)
+        self.commits += 1
         self._committed.update({one: at.offset for one, at in offsets.items()})
         tell_committed(self._interceptors, offsets)
 

@@ -42,6 +42,7 @@ from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.metrics import Metrics
 from odradek.client.settings import Client, read_settings
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Consumer:
         options = consumer_options(read)
         self._loop = asyncio.get_running_loop()
         reach = driver_options(read, allow_auto_create_topics=read[known.ALLOW_AUTO_CREATE_TOPICS])
+        self._client_id = reach.client_id
         self._driver = Driver(reach, self._loop)
         self._core = ConsumerCore(self._driver.view, self._driver.routing, self._driver.chance, options)
         self._queries = OffsetQueries(
@@ -469,7 +471,16 @@ class Consumer:
         found = await self._queries.find(asked, self._timeout(timeout))
         return {one: at.offset for one, at in found.items() if at is not None}
 
-    # --- what it waits for, and the end
+    # --- what it waits for, what it has done, and the end
+
+    def metrics(self) -> Metrics:
+        """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
+        figures = {
+            **self._driver.figures(),
+            **self._core.figures(self._driver.now_ms),
+            "commit-total": self._commits.commits,
+        }
+        return Metrics("consumer", self._client_id, figures)
 
     def why(self) -> list[Why]:
         """What keeps `poll` from returning records, the most important cause first."""

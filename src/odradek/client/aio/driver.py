@@ -102,6 +102,8 @@ class Driver:
         self._is_pumping = False
         self._is_pumped_again = False
         self._is_closed = False
+        # Requests that were given to a link, and answers.
+        self._requests = self._responses = 0
 
     @property
     def now_ms(self) -> int:
@@ -112,6 +114,14 @@ class Driver:
     def is_closed(self) -> bool:
         """Whether `close` was called."""
         return self._is_closed
+
+    def figures(self) -> dict[str, float]:
+        """Its metrics, by Kafka's names (`client.metrics`)."""
+        return {
+            "request-total": self._requests,
+            "response-total": self._responses,
+            "connection-count": sum(link.is_ready for link in self._links.values()),
+        }
 
     def run(self, core: Core) -> None:
         """Ask this core too from now on."""
@@ -199,6 +209,7 @@ class Driver:
                 self._is_pumped_again = True
         for send, node, left_ms in self.routing.ready(now_ms):
             self._link_for(send, node).send(send, left_ms)
+            self._requests += 1
         for outcome in self.routing.failed(now_ms):
             self._loop.call_soon(self._finish, outcome)
 
@@ -213,6 +224,7 @@ class Driver:
         if done is None:  # the client was closed
             return
         error = outcome.error
+        self._responses += outcome.response is not None
         if error is not None and isinstance(error, ConnectionFailed):
             self.routing.refused(outcome.send, error.code)
             if error.code is not ErrorCode.UNSUPPORTED_VERSION:

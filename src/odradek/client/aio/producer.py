@@ -38,6 +38,7 @@ from odradek.client.core.producer.settings import producer_settings
 from odradek.client.core.producer.transaction import Transaction
 from odradek.client.core.producer.transaction_core import TransactionCore
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.metrics import Metrics
 from odradek.client.settings import Client, read_settings
 from odradek.records.framing import LONG_MAX, RecordHeaders
 
@@ -263,6 +264,13 @@ class Producer:
         unknown = {_unknown(one.topic, one.partition): one.topic for one in self._unplaced.values()}
         causes = [*(Why(Cause.UNKNOWN_TOPIC, text, {"topic": unknown[text]}) for text in unknown), *causes]
         return [*self._driver.routing.why(self._driver.now_ms), *causes] if causes else []
+
+    def metrics(self) -> Metrics:
+        """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
+        figures: dict[str, float] = {}
+        if self._driver is not None and self._core is not None:
+            figures = {**self._driver.figures(), **self._core.figures()}
+        return Metrics("producer", self._options.client_id, figures)
 
     # --- its life
 

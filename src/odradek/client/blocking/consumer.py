@@ -304,6 +304,8 @@ class Consumer(Closing):
 
     _why = _at_once(aio.Consumer.why)
 
+    metrics = _at_once(aio.Consumer.metrics)
+
     def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""
         with self._in_use():

@@ -21,6 +21,7 @@ from odradek.client.blocking.network_thread import NetworkThread
 from odradek.client.blocking.outbox import Outbox
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.metrics import Metrics
 
 if TYPE_CHECKING:
     import ssl
@@ -171,6 +172,14 @@ class Producer(Closing):
 
         async def there() -> list[Why]:
             return self._producer.why()
+
+        return self._network.run(there())
+
+    def metrics(self) -> Metrics:
+        """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
+
+        async def there() -> Metrics:
+            return self._producer.metrics()
 
         return self._network.run(there())
 

@@ -126,6 +126,8 @@ class ConsumerCore:
         self._polled_ms: int | None = None
         self.has_overslept = False
         """Whether the member left because the application did not poll in time; the shell resets it."""
+        # How many times the partitions that the group assigns were all taken over.
+        self._rebalances = 0
 
     # --- the application's calls
 
@@ -210,6 +212,7 @@ class ConsumerCore:
             return  # the group took everything meanwhile: what is left is lost in the next step
         has_more = target is not None and bool(target.partitions - owned)
         if step.change is Change.ASSIGNED or not has_more:
+            self._rebalances += 1
             member.has_now(owned)
 
     # --- the core's side
@@ -244,6 +247,28 @@ class ConsumerCore:
     def _parts(self) -> list[Core]:
         parts: list[Core] = [self.positions, self.fetcher]
         return parts if self.member is None else [self.member, *parts]
+
+    # --- metrics
+
+    def figures(self, now_ms: int) -> dict[str, float]:
+        """Its metrics, by Kafka's names (`client.metrics`)."""
+        figures: dict[str, float] = {
+            "fetch-total": self.fetcher.fetches,
+            "records-consumed-total": self.fetcher.records,
+            "assigned-partitions": len(self.subscription.states),
+            "rebalance-total": self._rebalances,
+        }
+        is_committed_only = self._options.fetch.is_committed_only
+        lags = [
+            end - state.offset
+            for state in self.subscription.states.values()
+            if (end := state.end(is_committed_only=is_committed_only)) >= 0 and state.offset >= 0
+        ]
+        if lags:
+            figures["records-lag-max"] = max(0, *lags)
+        if self._polled_ms is not None:
+            figures["last-poll-seconds-ago"] = (now_ms - self._polled_ms) / 1000
+        return figures
 
     # --- why
 

@@ -107,6 +107,10 @@ class Fetcher:
         # What came and was not returned yet, the oldest first, without the next in line.
         self._queue: deque[CompletedFetch] = deque()
         self._next: CompletedFetch | None = None
+        self.fetches = 0
+        """How many fetch requests were made."""
+        self.records = 0
+        """How many records were taken."""
 
     @property
     def has_data(self) -> bool:
@@ -134,6 +138,7 @@ class Fetcher:
             )
             self._in_flight[node] = send, wanted
             sends.append(send)
+        self.fetches += len(sends)
         return sends
 
     def next_deadline_ms(self) -> int | None:
@@ -386,6 +391,7 @@ class Fetcher:
         if number is None:  # it was begun in another way: what is left is fetched again
             self._next = None
             return 0
+        self.records += number
         state.offset = current.next_offset
         if current.epoch != NO_EPOCH:
             state.epoch = current.epoch

@@ -87,6 +87,8 @@ class ProducerCore:
         self._now_ms = 0
         # What became of batches, not yet taken.
         self._done: list[Done] = []
+        # Records in requests, in requests after the first, and in batches that failed.
+        self._sent = self._sent_again = self._failed = 0
 
     # --- the application's calls
 
@@ -253,6 +255,7 @@ class ProducerCore:
     def _produce(self, node: BrokerId, batches: list[Batch]) -> Send:
         data: dict[str, list[PartitionProduceData]] = defaultdict(list)
         for batch in batches:
+            self._sent += batch.record_count
             part = PartitionProduceData(index=batch.partition.partition, records=batch.data())
             data[batch.partition.topic].append(part)
         request = ProduceRequest(
@@ -384,6 +387,7 @@ class ProducerCore:
             if batch.deadline_ms > now_ms:
                 batch.not_before_ms = now_ms + self._backoff.after_refusal(error.code, batch.attempts - 1)
                 self._batches.queue(batch.partition).again(batch)
+                self._sent_again += batch.record_count
                 return
             error = self._too_late(batch)
         self._fail(batch, error, named)
@@ -399,6 +403,8 @@ class ProducerCore:
 
     def _finish(self, batch: Batch, done: Done) -> None:
         batch.is_done = True
+        if done.error is not None:
+            self._failed += batch.record_count
         self._done.append(done)
 
     def _too_late(self, batch: Batch) -> ApiError:
@@ -427,6 +433,20 @@ class ProducerCore:
     def _has_leader(self, partition: TopicPartition) -> bool:
         leader = self._view.leader(partition)
         return leader is not None and leader.node != NO_BROKER
+
+    # --- metrics
+
+    def figures(self) -> dict[str, float]:
+        """Its metrics, by Kafka's names (`client.metrics`)."""
+        limit = self._settings.buffer_memory
+        return {
+            "record-send-total": self._sent,
+            "record-retry-total": self._sent_again,
+            "record-error-total": self._failed,
+            "requests-in-flight": sum(self._in_flight.values()),
+            "buffer-total-bytes": limit,
+            "buffer-available-bytes": max(0, limit - self._batches.memory_used),
+        }
 
     # --- why
 
