@@ -75,3 +75,10 @@ def test_other_clients_go_back_to_a_leader_that_was_deposed() -> None:
     says(client, leader_id=3, leader_epoch=2)
     says(client, leader_id=2, leader_epoch=1)
     assert client.leader_of(ORDERS) == 2
+
+
+def test_a_partition_without_a_leader_is_known() -> None:
+    """Seed 132: the leader of a group assigned only partitions with a leader; the others had no owner."""
+    client = client_of_a_trial(heeds_epochs=True)
+    says(client, leader_id=-1, leader_epoch=2)
+    assert (list(client.known()), list(client.places())) == ([ORDERS], [])

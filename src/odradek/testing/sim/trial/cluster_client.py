@@ -2,6 +2,7 @@
 
     yield from client.refresh()                     one Metadata request to a broker chosen by chance
     client.places()                                 the partitions that it knows to have a leader
+    client.known()                                  all partitions that it knows
     response = yield client.ask(1, request)         None when there was no answer
 
 It speaks the newest version of each API that brokers serve, unless it is told another one, so topics are
@@ -51,6 +52,7 @@ class ClusterClient:
         self._timeout_ms = timeout_ms
         self._client = SimClient(load.world.clock, self.host, name)
         self._connections: dict[BrokerId, SimConnection] = {}
+        self._known: list[Place] = []
         self._leaders: dict[Place, BrokerId] = {}
         self._epochs: dict[Place, LeaderEpoch] = {}
         self._heeds_epochs = heeds_epochs
@@ -63,6 +65,10 @@ class ClusterClient:
     def places(self) -> Sequence[Place]:
         """The partitions that had a leader when it last looked."""
         return tuple(self._leaders)
+
+    def known(self) -> Sequence[Place]:
+        """The partitions that existed when it last looked, those without a leader, too."""
+        return tuple(self._known)
 
     def leader_of(self, place: Place) -> BrokerId | None:
         """The leader as it knows it."""
@@ -82,11 +88,12 @@ class ClusterClient:
             return
         self.controller_id = response.controller_id
         before = self._leaders
-        self._leaders, self._epochs = {}, {}
+        self._known, self._leaders, self._epochs = [], {}, {}
         for topic in response.topics:
             if topic.error_code == ErrorCode.NONE and not topic.is_internal:
                 for partition in topic.partitions:
                     place = Place(topic.name or "", topic.topic_id, partition.partition_index)
+                    self._known.append(place)
                     self._note_leader(place, partition.leader_id, partition.leader_epoch, before)
 
     def _note_leader(

@@ -85,8 +85,11 @@ class GroupClient:
         return self.load.is_ending and self.load.now_ms >= self.load.ended_ms + SETTLED_MS
 
     def places(self) -> Sequence[Place]:
-        """The partitions that groups read, as far as the client knows them."""
-        found = [place for place in self.client.places() if place.topic in TOPICS]
+        """The partitions that groups read, as far as the client knows them.
+
+        Those without a leader are among them: an assignment without them would leave them without an owner.
+        """
+        found = [place for place in self.client.known() if place.topic in TOPICS]
         return sorted(found, key=lambda place: (place.topic, place.partition))
 
     def named(self, places: Iterable[PlaceNumber]) -> list[Place]:
