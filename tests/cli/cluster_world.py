@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from odradek.base.ids import BrokerId
-from odradek.cli import move_progress
+from odradek.cli import cluster_wait, move_progress, progress_lines
 from odradek.cli.main import run
 from odradek.client import cluster_admin
+from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.configuration import ClientConfig
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.testing.sim import SimNode, World
@@ -70,7 +71,7 @@ class ClusterWorld:
 
     def connect(self, address: tuple[str, int] | None = None) -> "Asked":
         """A connection to the broker of this address, or to any that lives."""
-        if address is None:
+        if address is None or not address[0].startswith("broker"):
             return Asked(self.alive, self.without)
         node = self.world.nodes[int(address[0].removeprefix("broker").removesuffix(".example"))]
         if not node.is_alive:
@@ -116,11 +117,12 @@ def connect_commands(monkeypatch: pytest.MonkeyPatch, made: ClusterWorld) -> Non
             made.world.advance(int(seconds * 1000))
 
     def connect(config: ClientConfig, address: tuple[str, int] | None = None) -> Asked:
-        return made.connect(address)
+        return made.connect(address or parse_bootstrap_servers(config.bootstrap_servers)[0])
 
     monkeypatch.setattr(ClientConfig, "connect", connect)
     monkeypatch.setattr(cluster_admin, "time", Clock)
-    monkeypatch.setattr(move_progress, "time", Clock)
+    for module in (cluster_wait, move_progress, progress_lines):
+        monkeypatch.setattr(module, "time", Clock)
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:

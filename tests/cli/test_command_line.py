@@ -13,6 +13,7 @@ from odradek.cli.command_line import (
     option,
     parse,
     positional,
+    seconds,
 )
 
 
@@ -91,6 +92,24 @@ def test_large_numbers_may_be_written_as_they_are_shown() -> None:
 def test_what_is_wrong_is_named_in_a_sentence(arguments: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         parsed(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ((), (None, False)),
+        (("--wait",), (60.0, False)),
+        (("--wait", "5"), (5.0, False)),
+        (("--wait=5",), (5.0, False)),
+        (("--wait", "-q"), (60.0, True)),
+        (("-q", "--wait"), (60.0, True)),
+    ],
+)
+def test_a_value_may_be_implied(arguments: tuple[str, ...], found: tuple[float | None, bool]) -> None:
+    waiting = option("--wait", help="wait", metavar="[SECONDS]", kind=seconds, implied="60")
+    command = Command("show", "Show.", nothing, (waiting, flag("--quiet", "-q", help="say nothing")))
+    options = parse("odradek show", command, arguments)
+    assert (options.wait, options.quiet) == found
 
 
 def test_an_option_that_is_needed_is_named_with_its_value() -> None:

@@ -74,6 +74,7 @@ def test_words_are_completed(broker: Broker, monkeypatch: pytest.MonkeyPatch) ->
     assert offered("topics", "describe", "fli") == ["flights"]
     assert offered("topics", "delete", "flights", "fl") == ["flowers"]
     assert offered("cluster", "elect", "flights", "fl") == ["flowers"]
+    assert offered("cluster", "describe", "--wait", "--js") == ["--json"]
     assert offered("consume", "flights", "") == []
     assert offered("consume", "flights", "--group", "") == [GROUP]
     assert offered("consume", "t", "--isolation-level", "read_c") == ["read_committed"]

@@ -11,7 +11,18 @@ from typing import Any
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, TopicPartition
-from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, option, positional
+from odradek.cli.cluster_wait import WAIT_S, wait_until_well
+from odradek.cli.command_line import (
+    JSON,
+    Command,
+    Group,
+    Options,
+    UsageError,
+    flag,
+    option,
+    positional,
+    seconds,
+)
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.describe import ask_admin
 from odradek.cli.drain import COMMAND as DRAIN
@@ -84,16 +95,30 @@ ELECTED_COLUMNS = (
 
 
 def describe(options: Options) -> None:
-    """Show the cluster, repeatedly with --watch."""
+    """Show the cluster, repeatedly with --watch, or with --wait when nothing is ill any more."""
+    if options.wait is not None and options.watch is not None:
+        raise UsageError("only one of --wait and --watch can be given")
     watched(options.watch, lambda: _describe_once(options))
 
 
 def _describe_once(options: Options) -> None:
-    with ClusterAdmin(client_config(options)) as admin:
-        state = admin.describe()
+    config = client_config(options)
+    if options.wait is None:
+        with ClusterAdmin(config) as admin:
+            _show(options, admin.describe())
+        return
+    look = wait_until_well(config, options.wait)
+    if look.state is not None:
+        _show(options, look.state, {"waits_for": list(look.ills)})
+    if look.ills:
+        raise OdradekError(f"after {options.wait:g} s: {'; '.join(look.ills)}")
+
+
+def _show(options: Options, state: ClusterState, more: Mapping[str, Any] | None = None) -> None:
+    """Show the cluster; `more` are fields of the JSON document."""
     reasons = _reasons(options.admin) if options.admin is not None and state.troubled else {}
     if options.json:
-        say_json(_document(state, reasons), indent=2)
+        say_json(_document(state, reasons) | dict(more or {}), indent=2)
         return
     partitions = numbered(len(state.partitions), "partition")
     say(
@@ -281,6 +306,14 @@ GROUP = Group(
                     metavar="HOST:PORT[,...]",
                     variable="ODRADEK_ADMIN",
                 ),
+                option(
+                    "--wait",
+                    help="first wait until all brokers answer and all replicas are in sync; fail after"
+                    f" SECONDS, or {WAIT_S:g} s",
+                    metavar="[SECONDS]",
+                    kind=seconds,
+                    implied=f"{WAIT_S:g}",
+                ),
                 WATCH,
                 JSON,
                 *CONNECTION,
@@ -290,7 +323,7 @@ GROUP = Group(
             " than min.insync.replicas (acks=all is refused), with just as many after the loss of a replica,"
             " with any replica missing from the in-sync ones (under-replicated), and those that another"
             " broker leads than the preferred one, which could.",
-            examples=("odradek cluster describe --watch 5",),
+            examples=("odradek cluster describe --watch 5", "odradek cluster describe --wait 120"),
         ),
         Command(
             "elect",

@@ -47,6 +47,11 @@ class Argument:
     """The environment variable that gives the default."""
     completes: str = ""
     """What the shell completes: "file", "topic", "group"; "named": the word before names one of these."""
+    implied: str = ""
+    """The text of the value where the option is given without one; empty if it needs one.
+
+    The next word is the value unless it is an option, so this is for commands without positional arguments.
+    """
 
     @property
     def is_option(self) -> bool:
@@ -179,6 +184,10 @@ def _split(path: str, command: Command, arguments: Sequence[str]) -> tuple[dict[
                 left.insert(0, f"-{value}")  # -xy is -x -y.
             value = "yes"
         elif not equals and not value:
+            is_last = not left or not _NO_OPTION.match(left[0])
+            if one.implied and is_last:
+                texts.setdefault(one.attribute, []).append(one.implied)
+                continue
             if not left or left[0].startswith("--"):
                 raise UsageError(f"{name} has no value: it takes {one.metavar}, {one.help}")
             value = left.pop(0)

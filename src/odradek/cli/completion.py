@@ -93,7 +93,7 @@ def _possible(before: list[str], last: str) -> list[str]:
         return [*(one.name for one in found.commands), "--help"] if not rest else []
     known = {name: one for one in (*found.arguments, HELP) if one.is_option for name in one.names}
     previous = known.get(rest[-1]) if rest else None
-    if previous is not None and previous.metavar:
+    if previous is not None and previous.metavar and not (previous.implied and last.startswith("-")):
         return _values(previous, rest)
     name, equals, _ = last.partition("=")
     if equals and name in known:

@@ -1,26 +1,21 @@
 """Follows moves of replicas until the last has ended, and says how far they are.
 
 3 of 12 partitions moved, 1.2 GB of 4.5 GB copied
-
-In a terminal the line is written over itself; elsewhere a line is printed when it has changed, every 5 s at
-most. All of it goes to the error output: what a command prints for scripts stays alone.
 """
 
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
-from odradek.base.visible import visible
 from odradek.cli.move_plan import PlannedMove, numbered
-from odradek.cli.output import say, sized
+from odradek.cli.output import sized
+from odradek.cli.progress_lines import ProgressLines
 from odradek.client.cluster_state import ClusterState
 from odradek.client.reassignment_admin import Move, ReassignmentAdmin
 
 LOOK_S: Final = 1.0
-LINE_S: Final = 5.0
 REASONS_MAX: Final = 3
 
 
@@ -30,7 +25,7 @@ def follow(
     """Returns when none of these partitions is on its way any more."""
     planned = {one.topic_partition: one for one in moves}
     count = len(planned) + len(running)
-    lines = _Lines()
+    lines = ProgressLines()
     before = ""
     try:
         while True:
@@ -46,31 +41,6 @@ def follow(
             time.sleep(LOOK_S)
     finally:
         lines.end()
-
-
-class _Lines:
-    """The progress on the error output."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._last = ""
-        self._at_s: float | None = None
-
-    def print(self, line: str) -> None:
-        """Show this line instead of the last one."""
-        if self._is_terminal:
-            print(f"\r\x1b[K{visible(line)}", end="", file=sys.stderr, flush=True)
-            self._last = line
-            return
-        now_s = time.monotonic()
-        if line != self._last and (self._at_s is None or now_s - self._at_s >= LINE_S):
-            say(line, as_error=True)
-            self._last, self._at_s = line, now_s
-
-    def end(self) -> None:
-        """Nothing follows."""
-        if self._is_terminal and self._last:
-            print(file=sys.stderr)
 
 
 def _progress(

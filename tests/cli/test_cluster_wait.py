@@ -1,0 +1,166 @@
+"""`odradek cluster describe --wait` in a world of three brokers, and one without an answer."""
+
+import json
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.cli import cluster, cluster_wait
+from odradek.cli.main import run
+from odradek.client.bootstrap import Address
+from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
+from odradek.client.configuration import ClientConfig
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.net.request_pipeline import ConnectionFailed
+from tests.cli.cluster_world import Asked, ClusterWorld, connect_commands, document, said
+
+
+@pytest.fixture
+def three(monkeypatch: pytest.MonkeyPatch) -> ClusterWorld:
+    made = ClusterWorld()
+    made.create("orders", [(1, 2, 3), (2, 3, 1), (3, 1, 2)], **{"min.insync.replicas": "2"})
+    made.create("notes", [(3,)])
+    connect_commands(monkeypatch, made)
+    return made
+
+
+def now_s(world: ClusterWorld) -> float:
+    return world.alive.clock.monotonic_ms() / 1000
+
+
+def test_a_cluster_that_is_well_is_not_waited_for(
+    three: ClusterWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before_s = now_s(three)
+    assert said(capsys, "describe", "--wait").splitlines()[-1] == cluster.HEALTHY
+    assert document(capsys, "describe", "--wait", "5")["waits_for"] == []
+    assert now_s(three) == before_s
+    assert "waits_for" not in document(capsys, "describe")
+
+
+def test_a_broker_that_comes_back_ends_the_wait(
+    three: ClusterWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    three.kill(3)
+    three.meanwhile = [lambda: None, lambda: three.world.node(3)]
+    capsys.readouterr()
+    assert run(["cluster", "describe", "--wait", "60"]) == 0
+    out, err = capsys.readouterr()
+    assert err.startswith("waiting: broker 3 is not in the cluster; 1 partition offline: notes-0; ")
+    # Partition 2 is led by another broker than the preferred one: nothing that one would wait for.
+    assert "Of 4 partitions, 1 not led by their preferred leader." in out
+
+
+def test_at_the_deadline_it_says_what_is_ill_and_fails(
+    three: ClusterWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    three.kill(3)
+    before_s = now_s(three)
+    capsys.readouterr()
+    assert run(["cluster", "describe", "--wait", "20", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert now_s(three) == before_s + 20
+    found = json.loads(out)
+    counts = found["counts"]
+    assert (counts["offline"], counts["under_replicated"]) == (1, 3)
+    assert found["waits_for"] == [
+        "broker 3 is not in the cluster",
+        "1 partition offline: notes-0",
+        "3 partitions under-replicated: orders-0, orders-1, orders-2",
+    ]
+    assert err.splitlines()[-1] == f"odradek: after 20 s: {'; '.join(found['waits_for'])}"
+
+
+def test_a_broker_that_does_not_answer_is_named_although_it_is_registered(
+    three: ClusterWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = ClientConfig.connect
+
+    def deaf(config: ClientConfig, address: Address | None = None) -> BrokerConnection:
+        if config.bootstrap_servers.startswith("broker3"):
+            raise ConnectionFailed("cannot connect to broker3.example:9092: connection refused")
+        return connect(config, address)
+
+    monkeypatch.setattr(ClientConfig, "connect", deaf)
+    said_of_it = "broker 3 does not answer: cannot connect to broker3.example:9092: connection refused"
+    assert cluster_wait.look_at(ClientConfig(), 5.0).ills == [said_of_it]
+
+
+def test_a_broker_that_only_the_command_names_is_waited_for(
+    three: ClusterWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    three.create("some", [(1, 2)])
+    three.kill(3)
+    three.meanwhile = [lambda: three.world.node(3)]
+    where = ",".join(f"broker{one}.example:9092" for one in (1, 3))
+    assert run(["cluster", "describe", "--wait", "60", "-b", where]) == 0
+    assert "broker3.example" in capsys.readouterr().err
+
+
+def test_the_other_brokers_must_agree(three: ClusterWorld) -> None:
+    """A broker that hears of no change still believes that all is well."""
+    three.world.cut_store(2)
+    for other in (1, 3):
+        three.world.cut(2, other)
+    three.kill(3)
+    ills = cluster_wait.look_at(ClientConfig("broker2.example:9092"), 5.0).ills
+    assert ills[0] == "broker 1 says: broker 3 is not in the cluster"
+    assert ills[-1].startswith("broker 3 does not answer: ")
+
+
+def test_no_broker_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+
+    class Clock:
+        @staticmethod
+        def monotonic() -> float:
+            return now[0]
+
+        @staticmethod
+        def sleep(seconds: float) -> None:
+            now[0] += seconds
+
+    def refuse(config: ClientConfig, address: object = None) -> Asked:
+        assert config.request_timeout_ms <= cluster_wait.ANSWER_MAX_S * 1000
+        raise ConnectionFailed("cannot connect to one:9092: connection refused")
+
+    monkeypatch.setattr(cluster_wait, "time", Clock)
+    monkeypatch.setattr(ClientConfig, "connect", refuse)
+    assert said(capsys, "describe", "--wait", "2", code=1).splitlines() == [
+        "waiting: cannot connect to one:9092: connection refused",
+        "odradek: after 2 s: cannot connect to one:9092: connection refused",
+    ]
+    assert now == [2.0]
+
+
+def test_a_refusal_that_stays_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(config: ClientConfig, address: object = None) -> Asked:
+        raise ConnectionFailed("the password is wrong", ErrorCode.SASL_AUTHENTICATION_FAILED)
+
+    monkeypatch.setattr(ClientConfig, "connect", refuse)
+    assert said(capsys, "describe", "--wait", code=1) == "odradek: the password is wrong\n"
+
+
+@pytest.mark.parametrize(
+    ("isr", "leader", "controller", "expected"),
+    [
+        ((1, 2), 1, 1, []),
+        ((1, 2), 2, 1, []),  # not led by its preferred leader
+        ((1,), 1, 1, ["1 partition under min ISR: t-0", "1 partition under-replicated: t-0"]),
+        ((1, 2), NO_BROKER, 1, ["1 partition offline: t-0"]),
+        ((1, 2), 1, NO_BROKER, ["the cluster has no controller"]),
+    ],
+)
+def test_what_is_ill(isr: tuple[int, ...], leader: int, controller: int, expected: list[str]) -> None:
+    """A partition at its min ISR with all replicas in sync is not ill."""
+    brokers = [ClusterBroker(one, "host", 9092, None) for one in (1, 2)]
+    held = ClusterPartition(TopicPartition("t", 0), leader, 3, (1, 2), isr, (), (), NO_BROKER, 2)
+    assert cluster_wait.ills_of(ClusterState("id", controller, brokers, [held], 1)) == expected
+
+
+def test_only_one_of_wait_and_watch(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "only one of --wait and --watch" in said(capsys, "describe", "--wait", "--watch", "5", code=2)
+    assert "--wait is a number of seconds above 0" in said(capsys, "describe", "--wait", "0", code=2)
