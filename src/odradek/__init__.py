@@ -6,7 +6,14 @@ from odradek.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from odradek.base.error_codes import ErrorCode
-    from odradek.base.errors import ApiError, ProducerFatal, SettingError, TransactionAbortable, WakeupError
+    from odradek.base.errors import (
+        ApiError,
+        ElementsRefused,
+        ProducerFatal,
+        SettingError,
+        TransactionAbortable,
+        WakeupError,
+    )
     from odradek.base.ids import TopicPartition
     from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.interceptors import ConsumerInterceptor
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
     from odradek.client.blocking.delivery import Delivery
     from odradek.client.blocking.producer import Producer
     from odradek.client.core.admin.cluster import Election
+    from odradek.client.core.admin.log_dirs import TopicPartitionReplica
     from odradek.client.core.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
     from odradek.client.core.admin.topics import NewTopic
     from odradek.client.core.consumer.commits import OffsetAndMetadata
@@ -36,6 +44,7 @@ __all__ = [
     "ConsumerRecord",
     "Delivery",
     "Election",
+    "ElementsRefused",
     "ErrorCode",
     "GroupMetadata",
     "NewTopic",
@@ -47,6 +56,7 @@ __all__ = [
     "Receipt",
     "SettingError",
     "TopicPartition",
+    "TopicPartitionReplica",
     "TransactionAbortable",
     "WakeupError",
     "Why",
@@ -70,6 +80,7 @@ __getattr__ = lazy_names(
         "Delivery": "odradek.client.blocking.delivery",
         "EARLIEST": "odradek.client.core.admin.offsets",
         "Election": "odradek.client.core.admin.cluster",
+        "ElementsRefused": "odradek.base.errors",
         "ErrorCode": "odradek.base.error_codes",
         "LATEST": "odradek.client.core.admin.offsets",
         "MAX_TIMESTAMP": "odradek.client.core.admin.offsets",
@@ -81,6 +92,7 @@ __getattr__ = lazy_names(
         "Receipt": "odradek.client.aio.deliveries",
         "SettingError": "odradek.base.errors",
         "TopicPartition": "odradek.base.ids",
+        "TopicPartitionReplica": "odradek.client.core.admin.log_dirs",
         "WakeupError": "odradek.base.errors",
         "Why": "odradek.client.core.waiting",
     },

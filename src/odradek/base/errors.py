@@ -5,6 +5,7 @@ code, and only `WIRE_CODES` maps errors to codes:
 
     OdradekError
     ├── ApiError                   a refusal that carries its own error code
+    │   ├── ElementsRefused            some of the elements of one operation were refused, each with its error
     │   ├── TransactionAbortable       the transaction failed: abort it, and do it again
     │   └── ProducerFatal              the producer failed, it was fenced say: close it
     ├── MalformedRequest           bytes that are not a request: the connection is closed
@@ -30,6 +31,9 @@ code, and only `WIRE_CODES` maps errors to codes:
         └── StorageFailure             the disk failed: the log directory goes offline
 """
 
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
 from odradek.base.error_codes import ErrorCode
 
 
@@ -44,6 +48,25 @@ class ApiError(OdradekError):
         super().__init__(message or code.name)
         self.code = code
         self.message = message
+
+
+class ElementsRefused(ApiError):
+    """Of the elements of one operation (topics, partitions, replicas) at least one was refused.
+
+    Code and message are those of the first; `refused` has the error of each, `done` the others.
+    """
+
+    def __init__(
+        self,
+        refused: Mapping[Any, ApiError],  # any hashable key; Mapping's keys are invariant
+        done: Sequence[Hashable],
+        verb: str = "done",
+    ) -> None:
+        first = next(iter(refused.values()))
+        others = f"; {verb}: {', '.join(map(str, done))}" if done else ""
+        super().__init__(first.code, f"{first}{others}")
+        self.refused = dict(refused)
+        self.done = list(done)
 
 
 class TransactionAbortable(ApiError):

@@ -19,8 +19,13 @@ def raise_for(error_code: int, message: str | None = None, *, about: str = "") -
     """
     if error_code == ErrorCode.NONE:
         return
+    words = words_of(error_code, message)
+    raise ApiError(known_code(error_code), f"{about}: {words}" if about else words)
+
+
+def words_of(error_code: int, message: str | None = None) -> str:
+    """The broker's message, or else the code's name."""
     code = known_code(error_code)
-    words = message or code.name.lower().replace("_", " ")
     if code is ErrorCode.UNKNOWN_SERVER_ERROR and error_code != code and not message:
-        words = f"unknown error code {error_code}"
-    raise ApiError(code, f"{about}: {words}" if about else words)
+        return f"unknown error code {error_code}"
+    return message or code.name.lower().replace("_", " ")

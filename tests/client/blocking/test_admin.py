@@ -1,12 +1,24 @@
 """The blocking admin client, on a broker of this process."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import odradek
 import odradek.aio
-from odradek import EARLIEST, LATEST, Admin, ApiError, NewTopic, SettingError, TopicPartition
+from odradek import (
+    EARLIEST,
+    LATEST,
+    Admin,
+    ApiError,
+    ElementsRefused,
+    ErrorCode,
+    NewTopic,
+    SettingError,
+    TopicPartition,
+    TopicPartitionReplica,
+)
 from odradek.client.blocking.network_thread import Misuse
 from odradek.testing import Broker
 
@@ -34,6 +46,32 @@ def test_operations_are_those_of_the_asyncio_client(broker: Broker) -> None:
         admin.delete_topics(["flights"])
     with pytest.raises(Misuse, match="this admin client was closed"):
         admin.list_topics()
+
+
+def test_replicas_move_between_log_directories(tmp_path: Path) -> None:
+    paths = [str(tmp_path / name) for name in ("first", "second")]
+    replica = TopicPartitionReplica("flights", 0, 1)
+    with (
+        Broker(settings={"log.dirs": ",".join(paths), "node.id": 1}) as broker,
+        Admin(broker.bootstrap_servers) as admin,
+    ):
+        admin.create_topic("flights")
+        broker.produce("flights", "EWR to IAH")
+        (before,) = admin.describe_replica_log_dirs([replica]).values()
+        (target,) = set(paths) - {before.path}
+        with pytest.raises(ElementsRefused, match="flights-0 on broker 1: log dir not found") as refused:
+            admin.alter_replica_log_dirs({replica: "/nowhere"})
+        assert refused.value.code is ErrorCode.LOG_DIR_NOT_FOUND
+        with pytest.raises(ElementsRefused) as unknown:
+            admin.alter_replica_log_dirs({replica: target, TopicPartitionReplica("flights", 0, 7): target})
+        assert list(unknown.value.refused) == [TopicPartitionReplica("flights", 0, 7)]
+        assert unknown.value.done == [replica]
+        while (now := admin.describe_replica_log_dirs([replica])[replica]).path != target:
+            assert now.path == before.path
+        directories = {one.path: one for one in admin.describe_log_dirs()}
+        assert replica.topic_partition in directories[target].sizes
+        assert replica.topic_partition not in directories[before.path or ""].sizes
+        assert [record.value for record in broker.records("flights")] == [b"EWR to IAH"]
 
 
 def test_both_clients_have_the_same_operations_and_describe_them() -> None:

@@ -21,7 +21,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
-from odradek.client.core.admin import cluster, configs, groups, offsets, topics, transactions
+from odradek.client.core.admin import cluster, configs, groups, log_dirs, offsets, topics, transactions
 from odradek.client.core.admin.operation import Operation, Pause
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.requests import Outcome, Send
@@ -82,7 +82,9 @@ class Admin:
 
     describe_cluster = _method(cluster.describe_cluster)
     elect_leaders = _method(cluster.elect_leaders)
-    describe_log_dirs = _method(cluster.describe_log_dirs)
+    describe_log_dirs = _method(log_dirs.describe_log_dirs)
+    describe_replica_log_dirs = _method(log_dirs.describe_replica_log_dirs)
+    alter_replica_log_dirs = _method(log_dirs.alter_replica_log_dirs)
     list_topics = _method(topics.list_topics)
     describe_topics = _method(topics.describe_topics)
     create_topic = _method(topics.create_topic)

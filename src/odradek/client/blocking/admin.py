@@ -67,6 +67,8 @@ class Admin(Closing):
     describe_cluster = _blocking(aio.Admin.describe_cluster)
     elect_leaders = _blocking(aio.Admin.elect_leaders)
     describe_log_dirs = _blocking(aio.Admin.describe_log_dirs)
+    describe_replica_log_dirs = _blocking(aio.Admin.describe_replica_log_dirs)
+    alter_replica_log_dirs = _blocking(aio.Admin.alter_replica_log_dirs)
     list_topics = _blocking(aio.Admin.list_topics)
     describe_topics = _blocking(aio.Admin.describe_topics)
     create_topic = _blocking(aio.Admin.create_topic)

@@ -1,4 +1,4 @@
-"""The cluster: its brokers, elections of leaders, and what the brokers have on disk."""
+"""The cluster: its brokers, and elections of leaders."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,11 +9,10 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.values import value
-from odradek.client.core.admin.operation import Operation, ask, ask_all
-from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController, ToNode
+from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
 from odradek.client.refusal import known_code, raise_for
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from odradek.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
 
 _DESCRIBE_CLUSTER_VERSION_MAX: Final = 1
@@ -58,21 +57,6 @@ class Elected:
     code: ErrorCode
     """NONE, or ELECTION_NOT_NEEDED if the leader stays, or why nobody could be elected."""
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class LogDirectory:
-    """One directory in which a broker keeps logs."""
-
-    broker_id: BrokerId
-    path: str
-    error: ErrorCode
-    """KAFKA_STORAGE_ERROR for one that is offline, else NONE."""
-    total_bytes: int | None
-    """Of its file system; None where the broker does not tell."""
-    usable_bytes: int | None
-    sizes: dict[TopicPartition, int]
-    """The bytes of each partition there."""
 
 
 # --- requests and answers
@@ -137,28 +121,3 @@ def elect_leaders(
         lambda answer: [answer.error_code],
     )
     return elected(answer)
-
-
-def describe_log_dirs(brokers: Sequence[BrokerId] | None = None) -> Operation[list[LogDirectory]]:
-    """The directories of these brokers, or of all, with the sizes of the partitions there."""
-    asked = list(brokers) if brokers is not None else (yield from broker_ids())
-    answers = yield from ask_all(
-        [Send(ToNode(one), DescribeLogDirsRequest(topics=None)) for one in asked],
-        DescribeLogDirsResponse,
-        lambda answer: [answer.error_code],
-    )
-    found = []
-    for broker_id, answer in zip(asked, answers, strict=True):
-        raise_for(answer.error_code, about=f"the log directories of broker {broker_id}")
-        for one in answer.results:
-            sizes = {
-                TopicPartition(topic.name, part.partition_index): part.partition_size
-                for topic in one.topics
-                for part in topic.partitions
-                if not part.is_future_key
-            }
-            total, usable = (None if size < 0 else size for size in (one.total_bytes, one.usable_bytes))
-            found.append(
-                LogDirectory(broker_id, one.log_dir, known_code(one.error_code), total, usable, sizes)
-            )
-    return found

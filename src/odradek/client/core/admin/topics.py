@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
+from odradek.base.errors import ApiError, ElementsRefused
 from odradek.base.uuids import render_uuid
 from odradek.client.core.admin.operation import Operation, ask
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
@@ -116,7 +116,7 @@ def list_topics(*, internal: bool = False) -> Operation[list[str]]:
 def create_topics(topics: Sequence[NewTopic], *, validate_only: bool = False) -> Operation[None]:
     """Create topics, or only find out whether they could be created.
 
-    Raises ApiError for the first that is refused; the message says which others were created.
+    Raises ElementsRefused if one is refused; the message says which others were created.
     """
     request = CreateTopicsRequest([creation(one) for one in topics], REQUEST_TIMEOUT_MS, validate_only)
     answer = yield from ask(
@@ -142,7 +142,7 @@ def create_topic(
 def delete_topics(names: Sequence[str]) -> Operation[None]:
     """Delete topics with everything in them.
 
-    Raises ApiError for the first that is refused; the message says which others were deleted.
+    Raises ElementsRefused if one is refused; the message says which others were deleted.
     """
     states = [DeleteTopicState(name=name) for name in names]
     request = DeleteTopicsRequest(list(names), states, REQUEST_TIMEOUT_MS)
@@ -158,7 +158,7 @@ def delete_topics(names: Sequence[str]) -> Operation[None]:
 def create_partitions(totals: Mapping[str, int], *, validate_only: bool = False) -> Operation[None]:
     """Raise the number of partitions of topics to these totals.
 
-    Raises ApiError for the first that is refused; the message says which others were changed.
+    Raises ElementsRefused if one is refused; the message says which others were changed.
     """
     wanted = [
         CreatePartitionsTopic(name=name, count=total, assignments=None) for name, total in totals.items()
@@ -174,18 +174,18 @@ def create_partitions(totals: Mapping[str, int], *, validate_only: bool = False)
 
 
 def raise_for_all(results: Iterable[tuple[str, int, str | None]], kind: str, done: str) -> None:
-    """Raise ApiError for the first refusal among (name, error code, message); it says what was done."""
-    good, first = [], None
+    """Raise ElementsRefused if one of (name, error code, message) is a refusal."""
+    good: list[str] = []
+    refused: dict[str, ApiError] = {}
     for name, error_code, message in results:
         try:
             raise_for(error_code, message, about="" if message else f"{kind} {name}")
-        except ApiError as refused:
-            first = first or refused
+        except ApiError as error:
+            refused[name] = error
         else:
             good.append(name)
-    if first is not None:
-        others = f"; {done}: {', '.join(good)}" if good else ""
-        raise ApiError(first.code, f"{first.message}{others}")
+    if refused:
+        raise ElementsRefused(refused, good, done)
 
 
 def _metadata_codes(answer: MetadataResponse) -> list[int]:
