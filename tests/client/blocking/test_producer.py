@@ -116,6 +116,20 @@ def test_what_fails_is_told_by_the_delivery(broker: Broker) -> None:
             producer.send(b"one", b"x")  # type: ignore[arg-type]
 
 
+def test_batches_above_the_topics_limit_are_stored_in_parts(broker: Broker) -> None:
+    broker.create_topic("small", partitions=1, configs={"max.message.bytes": "600"})
+    with Producer(broker.bootstrap_servers, linger_ms=50, compression_type="lz4") as producer:
+        values = [os.urandom(number * 31 % 500) + b"%d" % number for number in range(200)]
+        deliveries = [producer.send("small", value) for value in values]
+        large = producer.send("small", os.urandom(700))
+        assert [delivery.result(30).offset for delivery in deliveries] == list(range(200))
+        error = large.exception(30)
+        assert isinstance(error, ApiError)
+        assert error.code is ErrorCode.MESSAGE_TOO_LARGE
+        assert producer.metrics()["batch-split-total"] > 0
+    assert [record.value for record in broker.records("small")] == values
+
+
 def test_a_thread_waits_for_room_and_is_told_when_the_producer_is_closed() -> None:
     producer = Producer("127.0.0.1:1")
     value = b"x" * (ROOM // 4)

@@ -28,9 +28,11 @@ class Receipt:
 class _Unacknowledged:
     """The records of one batch, in their order: their futures and timestamps."""
 
-    __slots__ = ("futures", "timestamps_ms")
+    __slots__ = ("ended", "futures", "timestamps_ms")
 
     def __init__(self) -> None:
+        self.ended = 0
+        """How many of them have an outcome: a batch that is split has several."""
         self.futures: list[asyncio.Future[Receipt]] = []
         self.timestamps_ms: list[int] = []
 
@@ -45,12 +47,12 @@ class Deliveries:
         # Whether the commit tells the errors, so that nobody need look at the futures.
         self._is_transactional = is_transactional
         self._loop = loop
-        # By batch, those without an outcome.
+        # By batch, those with records that have no outcome.
         self._batches: dict[int, _Unacknowledged] = {}
 
     @property
     def batches(self) -> frozenset[int]:
-        """The batches without an outcome."""
+        """The batches with records that have no outcome."""
         return frozenset(self._batches)
 
     def future_of(self, place: Place, timestamp_ms: int) -> asyncio.Future[Receipt]:
@@ -88,8 +90,12 @@ class Deliveries:
 
     def _deliver(self) -> None:
         for done in self._core.take_done():
-            batch = self._batches.pop(done.batch_id)
-            for index, future in enumerate(batch.futures):
+            batch = self._batches[done.batch_id]
+            batch.ended += done.records
+            if batch.ended == len(batch.futures):
+                del self._batches[done.batch_id]
+            for index in range(done.first, done.first + done.records):
+                future = batch.futures[index]
                 if future.done():  # its owner has cancelled it
                     continue
                 if done.error is None:
@@ -101,7 +107,7 @@ class Deliveries:
 
 
 def _receipt(done: Done, index: int, timestamp_ms: int) -> Receipt:
-    offset = None if done.base_offset < 0 else done.base_offset + index
+    offset = None if done.base_offset < 0 else done.base_offset + index - done.first
     at_ms = timestamp_ms if done.log_append_time_ms < 0 else done.log_append_time_ms
     return Receipt(done.partition.topic, done.partition.partition, offset, at_ms)
 

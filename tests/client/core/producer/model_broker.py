@@ -47,8 +47,8 @@ def known_view() -> ClusterView:
 class _ProducerEntry:
     epoch: int
     next_sequence: int
-    # (first sequence, base offset) of the last five batches.
-    recent: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=5))
+    # (first sequence, records, base offset) of the last five batches.
+    recent: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=5))
 
 
 class ModelBroker:
@@ -60,6 +60,8 @@ class ModelBroker:
         self.log: list[bytes] = []
         """The stored values."""
         self.producers: dict[int, _ProducerEntry] = {}
+        self.batch_bytes_max = 1 << 20
+        """As `max.message.bytes`."""
 
     def answer(self, send: Send, refusal: ErrorCode = ErrorCode.NONE) -> Outcome:
         """Carry a request out, or refuse it with this code without any effect."""
@@ -78,14 +80,16 @@ class ModelBroker:
         return Outcome(send, ProduceResponse([TopicProduceResponse("orders", partition_responses=[answer])]))
 
     def _append(self, batch: bytes) -> tuple[ErrorCode, int]:
+        if len(batch) > self.batch_bytes_max:
+            return ErrorCode.MESSAGE_TOO_LARGE, -1
         header = read_header(batch)
         if header.has_producer_id:
             entry = self.producers.get(header.producer_id)
             if entry is not None and header.producer_epoch < entry.epoch:
                 return ErrorCode.INVALID_PRODUCER_EPOCH, -1
             if entry is not None and header.producer_epoch == entry.epoch:
-                for first, offset in entry.recent:
-                    if first == header.base_sequence:
+                for first, records, offset in entry.recent:
+                    if (first, records) == (header.base_sequence, header.record_count):
                         return ErrorCode.NONE, offset
                 if header.base_sequence != entry.next_sequence:
                     return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
@@ -94,7 +98,7 @@ class ModelBroker:
             if entry is None or entry.epoch != header.producer_epoch:
                 entry = self.producers[header.producer_id] = _ProducerEntry(header.producer_epoch, 0)
             entry.next_sequence = (header.base_sequence + header.record_count) % _SEQUENCES
-            entry.recent.append((header.base_sequence, len(self.log)))
+            entry.recent.append((header.base_sequence, header.record_count, len(self.log)))
         offset = len(self.log)
         self.log += [record.value or b"" for record in iter_records(batch, header)]
         return ErrorCode.NONE, offset

@@ -62,9 +62,11 @@ class ModelCoordinator:
         """Requests of an epoch that has ended; there are none while nothing else uses the id."""
         # What the last end was, by the epoch under which it was asked for.
         self._ended: tuple[int, bool] | None = None
-        # Next sequence and the last five first ones, of the current epoch.
+        # Next sequence, and the first ones and records of the last five batches, of the current epoch.
         self._next_sequence = 0
-        self._recent: list[int] = []
+        self._recent: list[tuple[int, int]] = []
+        self.batch_bytes_max = 1 << 20
+        """As `max.message.bytes`."""
 
     def answer(self, send: Send, refusal: ErrorCode = ErrorCode.NONE) -> Outcome:
         """Carry a request out, or refuse it with this code without any effect."""
@@ -195,18 +197,21 @@ class ModelCoordinator:
         return ProduceResponse([TopicProduceResponse("orders", partition_responses=[answer])])
 
     def _append(self, batch: bytes, request: ProduceRequest) -> ErrorCode:
+        if len(batch) > self.batch_bytes_max:
+            return ErrorCode.MESSAGE_TOO_LARGE
         header = read_header(batch)
         assert header.is_transactional
         assert request.transactional_id == "t"
         code = self._checked(header.producer_epoch, request)
         if code is not ErrorCode.NONE:
             return code
-        if header.base_sequence in self._recent:
+        numbers = (header.base_sequence, header.record_count)
+        if numbers in self._recent:
             return ErrorCode.NONE
         if header.base_sequence != self._next_sequence:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         assert self.version == 2 or ORDERS in self.partitions, "a batch outside the transaction"
         self._next_sequence += header.record_count
-        self._recent = [*self._recent, header.base_sequence][-5:]
+        self._recent = [*self._recent, numbers][-5:]
         self._begun().values += [record.value or b"" for record in iter_records(batch, header)]
         return ErrorCode.NONE

@@ -30,7 +30,8 @@ class Rig:
 
     def __init__(self, version: int, **given: int) -> None:
         chance = SeededChance(1)
-        options = ProducerSettings(transactional_id="t", linger_ms=0, batch_size=0, **given)  # type: ignore[arg-type]
+        limits = {"linger_ms": 0, "batch_size": 0, **given}
+        options = ProducerSettings(transactional_id="t", **limits)  # type: ignore[arg-type]
         view = known_view()
         self.transaction = Transaction("t")
         self.batches = ProducerCore(options, view, chance, self.transaction)
@@ -127,6 +128,60 @@ def test_transactions_v2_send_the_records_at_once_and_get_an_epoch_each() -> Non
         assert ended(step) is None
         assert rig.model.epoch == number + 1
     assert rig.model.committed == [b"0", b"1", b"2"]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_offsets_that_are_refused_after_the_abort_began_do_not_keep_it_from_ending(version: int) -> None:
+    rig = ready(version)
+    rig.transaction.begin()
+    rig.transaction.send_offsets({ORDERS: OffsetAndMetadata(5)}, GROUP)
+    while rig.pump() != ["TxnOffsetCommit"]:
+        rig.answer()
+    step = rig.transaction.abort()
+    rig.answer(ErrorCode.TRANSACTION_ABORTABLE)
+    rig.names()
+    assert ended(step) is None
+    assert rig.model.open is None
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_batch_of_a_transaction_that_is_too_large_is_committed_in_parts(version: int) -> None:
+    rig = ready(version, batch_size=1_000)
+    rig.model.batch_bytes_max = 300
+    rig.transaction.begin()
+    values = [b"%d " % number + b"x" * 100 for number in range(7)]
+    for value in values:
+        rig.append(value)
+    step = rig.transaction.commit()
+    rig.batches.flush()
+    rig.names()
+    assert ended(step) is None
+    assert rig.model.committed == values
+    assert sum(done.records for done in rig.done) == len(values)
+    assert {done.error for done in rig.done} == {None}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_record_that_is_too_large_by_itself_aborts_its_transaction(version: int) -> None:
+    rig = ready(version, batch_size=1_000)
+    rig.model.batch_bytes_max = 300
+    rig.transaction.begin()
+    for size in (10, 400, 10):
+        rig.append(b"x" * size)
+    step = rig.transaction.commit()
+    rig.batches.flush()
+    rig.names()
+    error = ended(step)
+    assert isinstance(error, TransactionAbortable)
+    assert error.code is ErrorCode.MESSAGE_TOO_LARGE
+    rig.transaction.abort()
+    rig.names()
+    rig.transaction.begin()
+    rig.append(b"next")
+    rig.transaction.commit()
+    rig.names()
+    assert rig.model.committed == [b"next"]
+    assert rig.batches.figures()["buffer-available-bytes"] == rig.batches.figures()["buffer-total-bytes"]
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -182,6 +182,12 @@ class Accumulator:
                 found = earliest(found, None if batch.is_done else batch.deadline_ms)
         return found
 
+    def split(self, batch: Batch) -> None:
+        """The two halves of a batch that no request holds take its place, and its memory."""
+        queue = self._queues[batch.partition]
+        for part in batch.split():
+            queue.again(part)
+
     # --- the end of batches
 
     def expire(self, now_ms: int) -> list[Batch]:

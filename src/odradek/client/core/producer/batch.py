@@ -4,8 +4,13 @@
     encode      once, before it is first sent: compressed, with the CRC
     stamped     the producer and the first sequence number stand in its header; a batch that was certainly
                 not stored may be stamped again, under another epoch
+    split       by a broker that finds it too large: into two parts, which are batches with its id, each with
+                the sequence numbers that its records had
 
-Invariant: a batch that may be stored keeps its stamp, so that the broker recognizes it (KIP-98).
+    batch 7 of 5 records, sequence 20    parts: records 0-1, sequence 20; records 2-4, sequence 22
+
+Invariants: a batch that may be stored keeps its stamp, so that the broker recognizes it (KIP-98). The parts
+of a batch have its records once, in order, its memory, its deadline and its attempts.
 """
 
 from typing import Final
@@ -14,12 +19,14 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import ProducerId, TopicPartition
 from odradek.base.values import value
 from odradek.records.builder import BatchBuilder
-from odradek.records.framing import RecordHeaders
-from odradek.records.header import HEADER_BYTES, read_header
+from odradek.records.framing import Record, RecordHeaders, body_view, iter_body
+from odradek.records.header import HEADER_BYTES, BatchHeader, read_header
 
 RECORD_OVERHEAD_BYTES: Final = 36
 """The most that a record takes beside its key, value and headers: six varints and the attributes."""
 _HEADER_OVERHEAD_BYTES: Final = 10
+SEQUENCE_MASK: Final = (1 << 31) - 1
+"""Sequence numbers wrap from here to 0."""
 
 
 @value
@@ -43,19 +50,22 @@ class Place:
 
 @value
 class Done:
-    """What became of a batch: each batch with records has exactly one."""
+    """What became of a batch, or of a part of it: each record is in exactly one."""
 
     batch_id: int
     partition: TopicPartition
+    first: int
+    """The index in the batch of the first record that this is about."""
     records: int
+    """How many records it is about."""
     base_offset: int = -1
-    """The offset of its first record; -1 if it is not known (acks=0, or recognized as a duplicate)."""
+    """The offset of the first of them; -1 if it is not known (acks=0, or recognized as a duplicate)."""
     log_append_time_ms: int = -1
     """The timestamp that the broker gave all records; -1 where they keep theirs."""
     error: ApiError | None = None
     """Why it is not acknowledged; it may still be stored if an answer was lost."""
     record_errors: tuple[tuple[int, str], ...] = ()
-    """The records that the broker named as the reason, by index."""
+    """The records that the broker named as the reason, by index in the batch."""
 
 
 def record_bytes_max(key: bytes | None, value: bytes | None, headers: RecordHeaders) -> int:
@@ -70,14 +80,19 @@ class Batch:
     """See the module."""
 
     __slots__ = (
+        "_body_bytes",
         "_builder",
         "_data",
         "attempts",
         "deadline_ms",
+        "failures",
+        "first",
         "id",
         "is_done",
+        "is_doubtful",
         "is_full",
         "last_error",
+        "may_be_stored",
         "not_before_ms",
         "opened_ms",
         "partition",
@@ -97,6 +112,8 @@ class Batch:
         is_transactional: bool = False,
     ) -> None:
         self.id: Final = batch_id
+        self.first = 0
+        """The index of its first record in the batch that it is a part of; 0 if it was not split."""
         self.partition: Final = partition
         self.opened_ms: Final = now_ms
         self.deadline_ms: Final = deadline_ms
@@ -104,6 +121,8 @@ class Batch:
         self._builder: BatchBuilder | None = BatchBuilder(codec=codec, is_transactional=is_transactional)
         # Its bytes; None until `encode`.
         self._data: bytearray | None = None
+        # The bytes of its records, uncompressed; meaningless until `encode`.
+        self._body_bytes = 0
         self.reserved_bytes = HEADER_BYTES
         """What it takes of `buffer.memory`, until it is acknowledged and no request holds it."""
         self.is_full = False
@@ -112,14 +131,25 @@ class Batch:
         """Whether its `Done` was handed out; a request may still hold it."""
         self.attempts = 0
         """How often it was sent."""
+        self.failures = 0
+        """How often it was sent in vain, so that a retry was used up; a split uses up none."""
         self.not_before_ms = 0
         """When it may be sent again."""
         self.last_error: ApiError | None = None
         """Why the last attempt failed."""
+        self.may_be_stored = False
+        """Whether it may be stored under its stamp: an answer was lost, or does not exclude it."""
+        self.is_doubtful = False
+        """Whether the batch that it is a part of may be stored, so that the broker would not recognize it."""
         self.stamp: Stamp | None = None
         """None for a batch that has no sequence number yet."""
         self.record_count = 0
         """How many records it has."""
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Its place among the batches of its partition: that of its first record."""
+        return self.id, self.first
 
     @property
     def size_bytes(self) -> int:
@@ -149,6 +179,7 @@ class Batch:
         """Compress it, if that has not been done; it gets no more records."""
         if self._data is None:
             assert self._builder is not None
+            self._body_bytes = self._builder.size_bytes - HEADER_BYTES
             self._data = self._builder.build()
             self._builder = None
             self.is_full = True
@@ -167,9 +198,53 @@ class Batch:
     def take_off_stamp(self) -> None:
         """It was certainly not stored: it gets another stamp when it is sent again."""
         self.stamp = None
+        self.may_be_stored = self.is_doubtful = False
 
     def data(self) -> bytearray:
         """The bytes to send; nobody changes them."""
         self.encode()
         assert self._data is not None
         return self._data
+
+    def split(self) -> "tuple[Batch, Batch]":
+        """Its two halves, by bytes, for a broker that finds the whole too large; it is not used any more."""
+        data = self.data()
+        header = read_header(data)
+        body = body_view(data, header, bytes_max=self._body_bytes, blocks_free=self._body_bytes)
+        records = list(iter_body(bytes(body), header))
+        sizes = [record_bytes_max(record.key, record.value, record.headers) for record in records]
+        cut = _middle(sizes)
+        one = self._part(header, records[:cut], 0, sum(sizes[:cut]))
+        # The memory is divided: what the halves reserve is what the whole had reserved.
+        other = self._part(header, records[cut:], cut, self.reserved_bytes - one.reserved_bytes)
+        return one, other
+
+    def _part(self, header: BatchHeader, records: list[Record], begin: int, reserved_bytes: int) -> "Batch":
+        part = Batch(
+            self.id,
+            self.partition,
+            codec=header.codec,
+            now_ms=self.opened_ms,
+            deadline_ms=self.deadline_ms,
+            is_transactional=header.is_transactional,
+        )
+        for record in records:
+            part.append(record.timestamp_ms, record.key, record.value, record.headers, 0)
+        part.first, part.reserved_bytes = self.first + begin, reserved_bytes
+        part.attempts, part.failures, part.last_error = self.attempts, self.failures, self.last_error
+        part.is_doubtful = self.may_be_stored or self.is_doubtful
+        part.encode()
+        if self.stamp is not None:
+            sequence = (self.stamp.sequence + begin) & SEQUENCE_MASK
+            part.put_stamp(Stamp(self.stamp.producer_id, self.stamp.epoch, sequence))
+        return part
+
+
+def _middle(sizes: list[int]) -> int:
+    """How many of two or more records come into the first half; at least one, and not all."""
+    half, so_far = sum(sizes) // 2, 0
+    for count, size in enumerate(sizes[:-1]):
+        so_far += size
+        if so_far > half:
+            return max(1, count)
+    return len(sizes) - 1

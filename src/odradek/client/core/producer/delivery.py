@@ -6,7 +6,8 @@
     outcome(Produce: no error)       take_done(): [Done(batch 1, base_offset 40)]
 
 A batch that may succeed later is sent again until `delivery.timeout.ms` are over, to the leader that is known
-then. Invariant: each batch with records gets one `Done`, also when the producer is closed.
+then. One that its broker finds too large is sent again in two parts, and these if need be in two parts each.
+Invariant: each record is in one `Done`, also when the producer is closed.
 """
 
 from collections import defaultdict
@@ -22,17 +23,17 @@ from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.accumulator import Accumulator
 from odradek.client.core.producer.batch import Batch, Done, Place
 from odradek.client.core.producer.identity import Identity
+from odradek.client.core.producer.identity_request import IdentityRequest
 from odradek.client.core.producer.partition_queue import Verdict
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.producer.transaction import State, Transaction
-from odradek.client.core.requests import Outcome, Send, ToAny, ToNode, earliest
+from odradek.client.core.requests import Outcome, Send, ToNode, earliest
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.partitioning import partition_of_key
 from odradek.client.refusal import known_code
-from odradek.client.settings import INT32_MAX
+from odradek.net.request_pipeline import NotConnected
 from odradek.records.framing import RecordHeaders
-from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.produce import (
     PartitionProduceData,
@@ -75,20 +76,20 @@ class ProducerCore:
         self._batches = Accumulator(settings, self.identity)
         # How many requests each broker has not answered.
         self._in_flight: dict[BrokerId, int] = defaultdict(int)
-        # The InitProducerId under way; None while there is none.
-        self._asking: Send | None = None
+        # None where there is no identity, or the coordinator of transactions gives it.
+        self._asks: IdentityRequest | None = None
+        if self.identity is not None and transaction is None:
+            self._asks = IdentityRequest(self.identity, self._backoff, settings.request_timeout_ms)
         # The brokers that were sent batches with acks=0 since `take_unanswered`.
         self._unanswered: set[BrokerId] = set()
-        # When a producer id may be asked for, and how many times in a row none was given.
-        self._ask_from_ms = 0
-        self._ask_failures = 0
-        self._ask_error: ApiError | None = None
         # The time of the latest `due`: what is due by then cannot be sent yet and waits for an event.
         self._now_ms = 0
         # What became of batches, not yet taken.
         self._done: list[Done] = []
         # Records in requests, in requests after the first, and in batches that failed.
         self._sent = self._sent_again = self._failed = 0
+        # Batches, and parts of batches, that were split.
+        self._splits = 0
 
     # --- the application's calls
 
@@ -196,7 +197,7 @@ class ProducerCore:
         for batch in self._batches.expire(now_ms):
             self._fail(batch, self._too_late(batch))
         self._drop_failed()
-        sends = self._due_identity(now_ms)
+        sends = self._asks.due(now_ms) if self._asks is not None and self._batches.busy else []
         # A partition has at most one batch in a request, so one that has more is ready again.
         while batches := self._due_batches(now_ms):
             sends += batches
@@ -227,15 +228,6 @@ class ProducerCore:
         for node, partitions in by_node.items():
             sends += self._due_to(node, partitions)
         return sends
-
-    def _due_identity(self, now_ms: int) -> list[Send]:
-        if not self._needs_identity or self._asking is not None or not self._batches.busy:
-            return []
-        if now_ms < self._ask_from_ms:
-            return []
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=INT32_MAX)
-        self._asking = Send(ToAny(), request, timeout_ms=self._settings.request_timeout_ms)
-        return [self._asking]
 
     def _due_to(self, node: BrokerId, partitions: list[TopicPartition]) -> list[Send]:
         sends = []
@@ -274,27 +266,24 @@ class ProducerCore:
         )
 
     @property
-    def _needs_identity(self) -> bool:
-        """Whether this core must ask for a producer id; in transactions another one does."""
-        return self._transaction is None and self.identity is not None and not self.identity.is_known
-
-    @property
     def _highest_version(self) -> int:
         is_v1 = self._transaction is not None and not self._transaction.is_v2
         return _PRODUCE_VERSION_V1 if is_v1 else _PRODUCE_VERSION_MAX
 
     def next_deadline_ms(self) -> int | None:
         """See `Core`."""
-        asks = self._needs_identity and self._asking is None
+        asks = self._asks is not None and self._batches.busy
         return earliest(
             self._batches.next_deadline_ms(self._now_ms),
-            self._ask_from_ms if asks and self._batches.busy else None,
+            self._asks.next_deadline_ms if self._asks is not None and asks else None,
         )
 
     def outcome(self, outcome: Outcome, now_ms: int) -> None:
         """See `Core`."""
-        if outcome.send is self._asking:
-            self._take_identity(outcome, now_ms)
+        if self._asks is not None and self._asks.is_about(outcome):
+            error = self._asks.outcome(outcome, now_ms)
+            if error is not None:
+                self.fail_all(error)
             return
         assert isinstance(outcome.send.to, ToNode)
         batches = outcome.send.tag
@@ -306,6 +295,7 @@ class ProducerCore:
             self._view.refresh_soon(now_ms)
             is_final = outcome.error.code is ErrorCode.UNSUPPORTED_VERSION
             for batch in batches:
+                batch.may_be_stored = batch.may_be_stored or not isinstance(outcome.error, NotConnected)
                 self._retry_or_fail(batch, outcome.error, now_ms, is_final=is_final)
             return
         if outcome.response is None:  # acks=0: it is written, and no broker says more
@@ -315,24 +305,6 @@ class ProducerCore:
         self._take_answers(batches, outcome.answer(ProduceResponse), now_ms)
 
     # --- outcomes
-
-    def _take_identity(self, outcome: Outcome, now_ms: int) -> None:
-        self._asking = None
-        error = outcome.error
-        assert self.identity is not None
-        if error is None:
-            answer = outcome.answer(InitProducerIdResponse)
-            code = known_code(answer.error_code)
-            if code is ErrorCode.NONE:
-                self.identity.assigned(answer.producer_id, answer.producer_epoch)
-                self._ask_failures, self._ask_error = 0, None
-                return
-            error = ApiError(code, f"no broker gives a producer id: {code.name}")
-            if not code.is_retriable:
-                self.fail_all(error)
-        self._ask_error = error
-        self._ask_from_ms = now_ms + self._backoff.after(self._ask_failures)
-        self._ask_failures += 1
 
     def _take_answers(self, batches: list[Batch], answer: ProduceResponse, now_ms: int) -> None:
         answers = {
@@ -356,10 +328,7 @@ class ProducerCore:
         if verdict is Verdict.STORED:
             if not batch.is_done:
                 base_offset = part.base_offset if code is ErrorCode.NONE else -1
-                done = Done(
-                    batch.id, batch.partition, batch.record_count, base_offset, part.log_append_time_ms
-                )
-                self._finish(batch, done)
+                self._finish(batch, base_offset=base_offset, log_append_time_ms=part.log_append_time_ms)
             self._batches.release(batch)
             return
         words = part.error_message or code.name.lower().replace("_", " ")
@@ -370,6 +339,11 @@ class ProducerCore:
             self._view.leader_is(batch.partition, newer.leader_id, newer.leader_epoch)
         if code in _WRONG_LEADER:
             self._view.refresh_soon(now_ms)
+        if verdict is Verdict.SPLIT:
+            batch.last_error = error
+            self._batches.split(batch)
+            self._splits += 1
+            return
         self._retry_or_fail(batch, error, now_ms, is_final=verdict is Verdict.FAILED, named=named)
 
     def _retry_or_fail(
@@ -383,9 +357,10 @@ class ProducerCore:
     ) -> None:
         """A batch that was not acknowledged goes back into its queue, unless it has failed for good."""
         batch.last_error = error
-        if not batch.is_done and not is_final and batch.attempts <= self._settings.retries:
+        batch.failures += 1
+        if not batch.is_done and not is_final and batch.failures <= self._settings.retries:
             if batch.deadline_ms > now_ms:
-                batch.not_before_ms = now_ms + self._backoff.after_refusal(error.code, batch.attempts - 1)
+                batch.not_before_ms = now_ms + self._backoff.after_refusal(error.code, batch.failures - 1)
                 self._batches.queue(batch.partition).again(batch)
                 self._sent_again += batch.record_count
                 return
@@ -398,13 +373,29 @@ class ProducerCore:
         if self._transaction is not None:
             self._transaction.batch_failed(error, is_stamped=batch.stamp is not None)
         if not batch.is_done:
-            done = Done(batch.id, batch.partition, batch.record_count, error=error, record_errors=named)
-            self._finish(batch, done)
-
-    def _finish(self, batch: Batch, done: Done) -> None:
-        batch.is_done = True
-        if done.error is not None:
             self._failed += batch.record_count
+            self._finish(batch, error=error, named=named)
+
+    def _finish(
+        self,
+        batch: Batch,
+        *,
+        base_offset: int = -1,
+        log_append_time_ms: int = -1,
+        error: ApiError | None = None,
+        named: tuple[tuple[int, str], ...] = (),
+    ) -> None:
+        batch.is_done = True
+        done = Done(
+            batch.id,
+            batch.partition,
+            batch.first,
+            batch.record_count,
+            base_offset,
+            log_append_time_ms,
+            error,
+            tuple((batch.first + index, words) for index, words in named),
+        )
         self._done.append(done)
 
     def _too_late(self, batch: Batch) -> ApiError:
@@ -422,6 +413,11 @@ class ProducerCore:
         if leader is None or leader.node == NO_BROKER:
             return "the partition has no leader"
         return f"broker {leader.node} has not answered"
+
+    @property
+    def _ask_error(self) -> ApiError | None:
+        """Why the producer has no producer id."""
+        return None if self._asks is None else self._asks.error
 
     # --- partitions
 
@@ -443,6 +439,7 @@ class ProducerCore:
             "record-send-total": self._sent,
             "record-retry-total": self._sent_again,
             "record-error-total": self._failed,
+            "batch-split-total": self._splits,
             "requests-in-flight": sum(self._in_flight.values()),
             "buffer-total-bytes": limit,
             "buffer-available-bytes": max(0, limit - self._batches.memory_used),

@@ -14,6 +14,9 @@ Invariants:
   are sent again as they are, and their answers say which; what was never sent waits until then.
 - Until the first batch under an epoch is acknowledged it is alone in flight: a broker that knows nothing of
   the producer takes any sequence number as the first one.
+- The parts of a batch that was too large take its place, and the numbers of its records. If an attempt of the
+  whole may be stored all the same, the numbers of a part cannot tell: then a part that is refused as
+  OUT_OF_ORDER fails, since sending it again under another epoch might store it twice.
 - In transactions nothing restarts within an epoch: a gap ends in an abort, and the next epoch begins at 0.
 """
 
@@ -23,12 +26,17 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_PRODUCER_ID, ProducerId, TopicPartition
-from odradek.client.core.producer.batch import Batch, Stamp
+from odradek.client.core.producer.batch import SEQUENCE_MASK, Batch, Stamp
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.settings import IDEMPOTENT_IN_FLIGHT_MAX
 
-_SEQUENCE_MASK: Final = (1 << 31) - 1
 _NOT_IN_SEQUENCE: Final = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
+_NOT_STORED: Final = _NOT_IN_SEQUENCE | {
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+}
+"""With these a broker says that it appended nothing; after another error the batch may be stored."""
 
 
 class Verdict(Enum):
@@ -36,6 +44,7 @@ class Verdict(Enum):
 
     STORED = "stored"
     RETRY = "retry"
+    SPLIT = "split"
     FAILED = "failed"
 
 
@@ -110,7 +119,7 @@ class PartitionQueue:
         self.waiting.popleft()
         if self._identity is not None and head.stamp is None:
             head.put_stamp(Stamp(self._producer_id, self._epoch, self._next_sequence))
-            self._next_sequence = (self._next_sequence + head.record_count) & _SEQUENCE_MASK
+            self._next_sequence = (self._next_sequence + head.record_count) & SEQUENCE_MASK
         head.attempts += 1
         self.in_flight.append(head)
         return head
@@ -141,9 +150,12 @@ class PartitionQueue:
         if code is ErrorCode.NONE or code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             self._acknowledge(batch)
             return Verdict.STORED
+        batch.may_be_stored = batch.may_be_stored or code not in _NOT_STORED
+        if code is ErrorCode.MESSAGE_TOO_LARGE and batch.record_count > 1 and not batch.is_done:
+            return Verdict.SPLIT
         if self._identity is not None and code in _NOT_IN_SEQUENCE:
             if self._is_oldest(batch):
-                if self._identity.is_transactional:
+                if self._identity.is_transactional or batch.is_doubtful:
                     return Verdict.FAILED
                 self._is_restart_due = True
             return Verdict.RETRY
@@ -153,7 +165,7 @@ class PartitionQueue:
         """It is to be sent again, in its old place."""
         place = 0
         for other in self.waiting:
-            if other.id > batch.id:
+            if other.order > batch.order:
                 break
             place += 1
         self.waiting.insert(place, batch)
@@ -164,17 +176,20 @@ class PartitionQueue:
             self._has_gap = True
 
     def _acknowledge(self, batch: Batch) -> None:
+        for other in self.waiting:
+            if other.id == batch.id:  # the whole is not stored, since this part of it was
+                other.is_doubtful = False
         stamp = batch.stamp
         if stamp is None or (stamp.producer_id, stamp.epoch) != (self._producer_id, self._epoch):
             return
         self._is_confirmed = True
-        end = (stamp.sequence + batch.record_count) & _SEQUENCE_MASK
+        end = (stamp.sequence + batch.record_count) & SEQUENCE_MASK
         # Numbers wrap: of two, the one that is less than half the range ahead is the later one.
-        if (end - self._acknowledged_to) & _SEQUENCE_MASK < _SEQUENCE_MASK // 2:
+        if (end - self._acknowledged_to) & SEQUENCE_MASK < SEQUENCE_MASK // 2:
             self._acknowledged_to = end
         if self._acknowledged_to == self._next_sequence:
             self._has_gap = False
 
     def _is_oldest(self, batch: Batch) -> bool:
         outstanding = [*self.waiting, *self.in_flight]
-        return all(other.stamp is None or other.id > batch.id or other.is_done for other in outstanding)
+        return all(other.stamp is None or other.order > batch.order or other.is_done for other in outstanding)

@@ -151,7 +151,7 @@ class TransactionCore:
             self._retry(error.code, now_ms)
         else:
             self._in_doubt = None
-            self._refused(error)
+            self._refused(error, is_ending=isinstance(send.request, EndTxnRequest | InitProducerIdRequest))
 
     def next_deadline_ms(self) -> int | None:
         """See `Core`."""
@@ -354,7 +354,8 @@ class TransactionCore:
         self._not_before_ms = now_ms + self._backoff.after_refusal(code, self._failures)
         self._failures += 1
 
-    def _refused(self, error: ApiError) -> None:
+    def _refused(self, error: ApiError, *, is_ending: bool) -> None:
+        """No retry helps; `is_ending`: it is the end of the transaction, or a new epoch, that is refused."""
         transaction = self._transaction
         if transaction.state in (State.READY, State.UNINITIALIZED):
             return
@@ -367,7 +368,8 @@ class TransactionCore:
             if transaction.state is not State.ABORTING:
                 transaction.fail(error)
             return
-        if transaction.state is State.ABORTABLE_ERROR and error.code in _ABORTABLE:
+        is_over = transaction.state in (State.ABORTABLE_ERROR, State.ABORTING) and not is_ending
+        if is_over and error.code in _ABORTABLE:
             return
         transaction.fail(error, is_fatal=error.code not in _ABORTABLE)
 
