@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from odradek.client.blocking.delivery import Delivery
     from odradek.client.blocking.producer import Producer
     from odradek.client.core.admin.cluster import Election
+    from odradek.client.core.admin.configs import Append, Subtract
+    from odradek.client.core.admin.features import FeatureChange
     from odradek.client.core.admin.log_dirs import TopicPartitionReplica
     from odradek.client.core.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
     from odradek.client.core.admin.topics import NewTopic
@@ -38,6 +40,7 @@ __all__ = [
     "MAX_TIMESTAMP",
     "Admin",
     "ApiError",
+    "Append",
     "Cause",
     "Consumer",
     "ConsumerInterceptor",
@@ -46,6 +49,7 @@ __all__ = [
     "Election",
     "ElementsRefused",
     "ErrorCode",
+    "FeatureChange",
     "GroupMetadata",
     "NewTopic",
     "OffsetAndMetadata",
@@ -55,6 +59,7 @@ __all__ = [
     "RebalanceListener",
     "Receipt",
     "SettingError",
+    "Subtract",
     "TopicPartition",
     "TopicPartitionReplica",
     "TransactionAbortable",
@@ -73,6 +78,7 @@ __getattr__ = lazy_names(
         "GroupMetadata": "odradek.client.core.membership.group_metadata",
         "Admin": "odradek.client.blocking.admin",
         "ApiError": "odradek.base.errors",
+        "Append": "odradek.client.core.admin.configs",
         "Cause": "odradek.client.core.waiting",
         "Consumer": "odradek.client.blocking.consumer",
         "ConsumerInterceptor": "odradek.client.aio.interceptors",
@@ -82,6 +88,7 @@ __getattr__ = lazy_names(
         "Election": "odradek.client.core.admin.cluster",
         "ElementsRefused": "odradek.base.errors",
         "ErrorCode": "odradek.base.error_codes",
+        "FeatureChange": "odradek.client.core.admin.features",
         "LATEST": "odradek.client.core.admin.offsets",
         "MAX_TIMESTAMP": "odradek.client.core.admin.offsets",
         "NewTopic": "odradek.client.core.admin.topics",
@@ -91,6 +98,7 @@ __getattr__ = lazy_names(
         "RebalanceListener": "odradek.client.aio.rebalance_listener",
         "Receipt": "odradek.client.aio.deliveries",
         "SettingError": "odradek.base.errors",
+        "Subtract": "odradek.client.core.admin.configs",
         "TopicPartition": "odradek.base.ids",
         "TopicPartitionReplica": "odradek.client.core.admin.log_dirs",
         "WakeupError": "odradek.base.errors",

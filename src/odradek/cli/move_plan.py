@@ -10,7 +10,8 @@ from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.values import value
 from odradek.cli.output import Column, merged, say, show, sized, spans
 from odradek.client.cluster_state import ClusterPartition, ClusterState
-from odradek.client.reassignment_admin import Move, ReassignmentAdmin
+from odradek.client.core.admin.reassignments import Move
+from odradek.client.reassignment_admin import ReassignmentAdmin
 from odradek.client.replica_placement import Replicas
 
 COLUMNS = (

@@ -13,7 +13,8 @@ from odradek.cli.move_plan import PlannedMove, numbered
 from odradek.cli.output import sized
 from odradek.cli.progress_lines import ProgressLines
 from odradek.client.cluster_state import ClusterState
-from odradek.client.reassignment_admin import Move, ReassignmentAdmin
+from odradek.client.core.admin.reassignments import Move
+from odradek.client.reassignment_admin import ReassignmentAdmin
 
 LOOK_S: Final = 1.0
 REASONS_MAX: Final = 3

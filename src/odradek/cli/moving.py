@@ -17,7 +17,8 @@ from odradek.cli.output import say, say_json
 from odradek.cli.reassignment_files import write_reassignments
 from odradek.client.admin import Admin
 from odradek.client.configuration import ClientConfig
-from odradek.client.reassignment_admin import Move, ReassignmentAdmin
+from odradek.client.core.admin.reassignments import Move
+from odradek.client.reassignment_admin import ReassignmentAdmin
 from odradek.client.replication_throttle import take_back, throttle
 
 RATE_MAX = (1 << 63) - 1

@@ -26,7 +26,8 @@ from odradek.cli.partition_names import partitions_named
 from odradek.cli.reassignment_files import read_reassignments
 from odradek.client.cluster_state import ClusterState
 from odradek.client.configuration import ClientConfig
-from odradek.client.reassignment_admin import Move, ReassignmentAdmin
+from odradek.client.core.admin.reassignments import Move
+from odradek.client.reassignment_admin import ReassignmentAdmin
 from odradek.client.replica_placement import Replicas, spread
 
 _FOR_PLANS = ("file", "to", "replication_factor")

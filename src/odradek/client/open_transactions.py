@@ -11,8 +11,11 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.transactions import (
+    WRITE_MARKERS_VERSION_MAX,
     PartitionProducer,
     TransactionDescription,
+    abort_request,
+    aborted,
     described_producers,
     producers_request,
 )
@@ -22,16 +25,9 @@ from odradek.client.transaction_admin import TransactionAdmin
 from odradek.wire.messages.describe_producers import (
     DescribeProducersResponse,
 )
-from odradek.wire.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
+from odradek.wire.messages.write_txn_markers import WriteTxnMarkersResponse
 
 PARTITIONS_PER_REQUEST = 500
-# Later versions tell the broker that the producer uses transactions v2, which is not known here.
-_WRITE_MARKERS_VERSION_MAX = 1
 
 
 def producers_of(config: ClientConfig, partitions: Sequence[TopicPartition]) -> list[PartitionProducer]:
@@ -93,18 +89,11 @@ def open_transaction_at(
 def abort_in_partition(config: ClientConfig, producer: PartitionProducer) -> None:
     """Write the marker that aborts the producer's transaction, in this one partition."""
     partition = producer.partition
-    marker = WritableTxnMarker(
-        producer_id=producer.producer_id,
-        producer_epoch=producer.producer_epoch,
-        transaction_result=False,
-        topics=[WritableTxnMarkerTopic(partition.topic, [partition.partition])],
-        coordinator_epoch=max(0, producer.coordinator_epoch),
-    )
-    request = WriteTxnMarkersRequest(markers=[marker])
     with LeaderConnections(config, [partition.topic]) as leaders:
         led = leaders.by_broker([partition])
         if not led:
             raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} has no leader")
         connection, _ = led[0]
-        answer = connection.ask(request, WriteTxnMarkersResponse, _WRITE_MARKERS_VERSION_MAX)
-    raise_for(answer.markers[0].topics[0].partitions[0].error_code, about=str(partition))
+        answer = connection.ask(abort_request(producer), WriteTxnMarkersResponse, WRITE_MARKERS_VERSION_MAX)
+    for named, error_code, _, _ in aborted(answer):
+        raise_for(error_code, about=str(named))

@@ -2,51 +2,25 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.values import value
-from odradek.client.cluster_admin import TIMEOUT_MS, ClusterAdmin
+from odradek.client.cluster_admin import ClusterAdmin
+from odradek.client.core.admin.elements import ELEMENTS_MAX
+from odradek.client.core.admin.reassignments import (
+    Move,
+    listing_request,
+    moves_of,
+    reassigned,
+    reassignment_request,
+)
 from odradek.client.log_sizes import sizes_on
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.refusal import known_code, raise_for, words_of
 from odradek.client.replica_placement import Replicas
 from odradek.net.request_pipeline import ConnectionFailed
-from odradek.wire.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    ReassignablePartition,
-    ReassignableTopic,
-)
-from odradek.wire.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
-
-PARTITIONS_MAX: Final = 1_000
-"""In one request."""
-
-
-@value
-class Move:
-    """A partition whose replicas are on their way."""
-
-    topic_partition: TopicPartition
-    replicas: Replicas
-    """Those that it is to have, then those that leave."""
-    adding: Replicas
-    """Out of `replicas`: they copy the records, or have done so."""
-    removing: Replicas
-
-    @property
-    def target(self) -> Replicas:
-        """The replicas that it is to have."""
-        return tuple(one for one in self.replicas if one not in self.removing)
-
-    @property
-    def origin(self) -> Replicas:
-        """The replicas that it keeps if the move is given up."""
-        return tuple(one for one in self.replicas if one not in self.adding)
+from odradek.wire.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
+from odradek.wire.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
 
 @value
@@ -63,20 +37,7 @@ class ReassignmentAdmin(ClusterAdmin):
 
     def under_way(self) -> dict[TopicPartition, Move]:
         """All partitions of the cluster whose replicas are on their way, by name."""
-        request = ListPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS)
-        answer = self._connection.ask(request, ListPartitionReassignmentsResponse)
-        raise_for(answer.error_code, answer.error_message, about="moves under way are not listed")
-        moves = [
-            Move(
-                TopicPartition(topic.name, one.partition_index),
-                tuple(one.replicas),
-                tuple(one.adding_replicas),
-                tuple(one.removing_replicas),
-            )
-            for topic in answer.topics
-            for one in topic.partitions
-        ]
-        return {one.topic_partition: one for one in sorted(moves, key=lambda one: one.topic_partition)}
+        return moves_of(self._connection.ask(listing_request(), ListPartitionReassignmentsResponse))
 
     def reassign(self, targets: Mapping[TopicPartition, Replicas | None]) -> list[Refused]:
         """Let partitions have these replicas, or (None) give up what is under way; returns the refused ones.
@@ -85,24 +46,14 @@ class ReassignmentAdmin(ClusterAdmin):
         """
         refused: list[Refused] = []
         left = iter(sorted(targets.items()))
-        while some := list(islice(left, PARTITIONS_MAX)):
-            by_topic: dict[str, ReassignableTopic] = {}
-            for (topic, number), replicas in some:
-                wanted = None if replicas is None else list(replicas)
-                partitions = by_topic.setdefault(topic, ReassignableTopic(topic)).partitions
-                partitions.append(ReassignablePartition(number, wanted))
-            request = AlterPartitionReassignmentsRequest(
-                timeout_ms=TIMEOUT_MS, topics=list(by_topic.values())
-            )
-            answer = self._connection.ask(request, AlterPartitionReassignmentsResponse)
+        while some := dict(islice(left, ELEMENTS_MAX)):
+            answer = self._connection.ask(reassignment_request(some), AlterPartitionReassignmentsResponse)
             raise_for(answer.error_code, answer.error_message, about="no replica was moved")
-            for result in answer.responses:
-                for one in result.partitions:
-                    code = known_code(one.error_code)
-                    if code is not ErrorCode.NONE:
-                        words = one.error_message or code.name.lower().replace("_", " ")
-                        named = TopicPartition(result.name, one.partition_index)
-                        refused.append(Refused(named, code, words))
+            refused += [
+                Refused(named, known_code(error_code), words_of(error_code, message))
+                for named, error_code, message, _ in reassigned(answer)
+                if error_code != ErrorCode.NONE
+            ]
         return refused
 
     def log_sizes(

@@ -5,10 +5,14 @@ import asyncio
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, SettingError
+from odradek.base.errors import ApiError, ElementsRefused, SettingError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.admin import Admin
+from odradek.client.aio.consumer import Consumer
+from odradek.client.aio.producer import Producer
 from odradek.client.core.admin.cluster import Election
+from odradek.client.core.admin.configs import ConfigResource
+from odradek.client.core.admin.features import FeatureChange
 from odradek.client.core.admin.offsets import EARLIEST, LATEST
 from odradek.client.core.admin.topics import NewTopic
 from odradek.client.core.requests import ToCoordinator
@@ -103,6 +107,94 @@ async def test_groups_and_offsets(cluster: Cluster) -> None:
         assert await admin.list_transactions() == []
         with pytest.raises(ApiError, match="there is no transactional id pay"):
             await admin.fence_producer("pay")
+
+
+@simulate(brokers=3, seeds=2)
+async def test_replicas_move_to_other_brokers(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topics([NewTopic("flights", assignments={0: [1, 2]})])
+        with pytest.raises(ElementsRefused, match=r"flights-0: .*99") as refused:
+            await admin.alter_partition_reassignments({FLIGHTS: [1, 99]})
+        assert refused.value.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        with pytest.raises(ElementsRefused) as fixed:
+            await admin.alter_partition_reassignments({FLIGHTS: [3]}, allow_replication_factor_change=False)
+        assert fixed.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
+        await admin.alter_partition_reassignments({FLIGHTS: [3, 2]})
+        while await admin.list_partition_reassignments([FLIGHTS]):
+            await asyncio.sleep(0.1)
+        replicas: list[int] = []
+        while replicas != [3, 2]:
+            (flights,) = await admin.describe_topics(["flights"])
+            replicas = flights.partitions[0].replicas
+        with pytest.raises(ElementsRefused) as nothing:
+            await admin.alter_partition_reassignments({FLIGHTS: None})
+        assert nothing.value.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
+@simulate(brokers=3, seeds=2)
+async def test_the_cluster_tells_its_features_and_its_quorum(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        levels = {one.name: one.level for one in await admin.describe_features()}
+        assert levels["transaction.version"] == 2
+        await admin.update_features({"transaction.version": 2})
+        with pytest.raises(ApiError, match=r"feature transaction\.version stays at level 2") as fixed:
+            await admin.update_features({"transaction.version": 1}, change=FeatureChange.SAFE_DOWNGRADE)
+        assert fixed.value.code is ErrorCode.INVALID_UPDATE_VERSION
+        quorum = await admin.describe_metadata_quorum()
+        assert quorum.leader == cluster.controller
+        assert [one.replica_id for one in quorum.voters] == sorted(cluster.brokers)
+        assert await admin.describe_client_quotas() == []
+        assert await admin.describe_user_scram_credentials() == {}
+        with pytest.raises(ElementsRefused, match="the user ann has no credentials"):
+            await admin.describe_user_scram_credentials(["ann"])
+        await admin.create_topic("flights")
+        topics = [ConfigResource("topic", "flights")]
+        while await admin.list_config_resources(["topic"]) != topics:
+            await asyncio.sleep(0.1)
+
+
+@simulate(brokers=3, seeds=2)
+async def test_members_are_removed_from_a_group(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topic("flights", replication_factor=3)
+        settings: dict[str, object] = {"group.protocol": "classic", "group.instance.id": "desk-1"}
+        async with Consumer(
+            "flights", bootstrap_servers=cluster.bootstrap_servers, group_id="billing", settings=settings
+        ) as consumer:
+            while not consumer.assignment():
+                await consumer.poll(timeout=0.5)
+            (member,) = (await admin.describe_group("billing")).members
+            assert member.instance == "desk-1"
+            assert [one.group for one in await admin.list_groups(states=["Stable"])] == ["billing"]
+            assert await admin.list_groups(kinds=["consumer"]) == []
+            with pytest.raises(ElementsRefused, match="desk-2: unknown member id; removed: desk-1"):
+                await admin.remove_members_from_group("billing", ["desk-1", "desk-2"])
+            assert (await admin.describe_group("billing")).members == []
+            await admin.remove_members_from_group("billing")
+
+
+@simulate(brokers=3, seeds=2)
+async def test_an_open_transaction_is_found_and_aborted(cluster: Cluster) -> None:
+    async with (
+        Admin(cluster.bootstrap_servers) as admin,
+        Producer(cluster.bootstrap_servers, transactional_id="pay") as producer,
+    ):
+        await admin.create_topic("flights", replication_factor=3)
+        await producer.init_transactions()
+        await producer.begin_transaction()
+        await (await producer.send("flights", b"EWR to IAH"))
+        (found,) = (await admin.describe_producers([FLIGHTS]))[FLIGHTS]
+        assert found.start_offset == 0
+        assert await admin.list_transactions(states=["Ongoing"], pattern="pa.")
+        assert await admin.list_transactions(open_for_ms=3_600_000) == []
+        with pytest.raises(ApiError, match="transactions have no state 'Lost'"):
+            await admin.list_transactions(states=["Lost"])
+        assert await admin.list_offsets({FLIGHTS: LATEST}, isolation_level="read_committed") == {FLIGHTS: 0}
+        await admin.abort_transaction(found)
+        while (await admin.describe_producers([FLIGHTS]))[FLIGHTS][0].start_offset is not None:
+            await asyncio.sleep(0.1)
+        end = await admin.list_offsets({FLIGHTS: LATEST}, isolation_level="read_committed")
+        assert end == {FLIGHTS: 2}
 
 
 @simulate(brokers=3, seeds=10)

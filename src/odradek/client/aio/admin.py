@@ -21,7 +21,19 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
-from odradek.client.core.admin import cluster, configs, groups, log_dirs, offsets, topics, transactions
+from odradek.client.core.admin import (
+    cluster,
+    configs,
+    features,
+    groups,
+    log_dirs,
+    offsets,
+    quorum,
+    reassignments,
+    topics,
+    transactions,
+    users,
+)
 from odradek.client.core.admin.operation import Operation, Pause
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.requests import Outcome, Send
@@ -104,6 +116,17 @@ class Admin:
     list_transactions = _method(transactions.list_transactions)
     describe_transaction = _method(transactions.describe_transaction)
     fence_producer = _method(transactions.fence_producer)
+    describe_features = _method(features.describe_features)
+    update_features = _method(features.update_features)
+    describe_metadata_quorum = _method(quorum.describe_metadata_quorum)
+    describe_client_quotas = _method(users.describe_client_quotas)
+    describe_user_scram_credentials = _method(users.describe_user_scram_credentials)
+    list_partition_reassignments = _method(reassignments.list_partition_reassignments)
+    alter_partition_reassignments = _method(reassignments.alter_partition_reassignments)
+    list_config_resources = _method(configs.list_config_resources)
+    remove_members_from_group = _method(groups.remove_members_from_group)
+    describe_producers = _method(transactions.describe_producers)
+    abort_transaction = _method(transactions.abort_transaction)
 
     async def close(self) -> None:
         """Close all connections; operations under way fail. Closing it again does nothing."""

@@ -177,7 +177,7 @@ class Link:
         kind = type(send.request)
         served = self._served.get(kind.API_KEY, Versions(0, -1))
         version = min(served.highest, kind.VERSIONS.highest, send.highest)
-        return version if version >= max(served.lowest, kind.VERSIONS.lowest) else None
+        return version if version >= max(served.lowest, kind.VERSIONS.lowest, send.lowest) else None
 
     def _write(self, send: Send, timeout_ms: int) -> None:
         version = self._version_of(send)

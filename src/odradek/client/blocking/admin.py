@@ -88,6 +88,17 @@ class Admin(Closing):
     list_transactions = _blocking(aio.Admin.list_transactions)
     describe_transaction = _blocking(aio.Admin.describe_transaction)
     fence_producer = _blocking(aio.Admin.fence_producer)
+    describe_features = _blocking(aio.Admin.describe_features)
+    update_features = _blocking(aio.Admin.update_features)
+    describe_metadata_quorum = _blocking(aio.Admin.describe_metadata_quorum)
+    describe_client_quotas = _blocking(aio.Admin.describe_client_quotas)
+    describe_user_scram_credentials = _blocking(aio.Admin.describe_user_scram_credentials)
+    list_partition_reassignments = _blocking(aio.Admin.list_partition_reassignments)
+    alter_partition_reassignments = _blocking(aio.Admin.alter_partition_reassignments)
+    list_config_resources = _blocking(aio.Admin.list_config_resources)
+    remove_members_from_group = _blocking(aio.Admin.remove_members_from_group)
+    describe_producers = _blocking(aio.Admin.describe_producers)
+    abort_transaction = _blocking(aio.Admin.abort_transaction)
 
     def close(self, timeout_s: float | None = CLOSE_TIMEOUT_S) -> None:
         """Close all connections and end the thread; operations of other threads fail."""

@@ -70,6 +70,8 @@ class Send:
     """How long it may take in all: finding the broker, connecting, and the answer."""
     highest: int = VERSION_LIMIT
     """The highest version in which the core can read the answer."""
+    lowest: int = 0
+    """The lowest version in which the request says all that it is to say."""
     is_answered: bool = True
     """False for a produce with acks=0: its outcome, without a response, comes when it was written."""
 

@@ -115,13 +115,20 @@ def test_a_later_protocols_error_code_is_told_as_a_number() -> None:
 
 
 def test_what_goes_to_one_place_is_one_request_and_an_element_named_twice_is_asked_for_once() -> None:
-    requests = at_once(ToController(), request, highest=1)
+    requests = at_once(ToController(), request, lowest=1)
     operation: Operation[Results[str, int]] = ask_each(
         ["a", "b", "a"], requests, DeleteGroupsResponse, answered
     )
     running = Running(operation)
     assert asked_for(running) == [(ToController(), ["a", "b"])]
-    assert running.sends[0].highest == 1
+    assert running.sends[0].lowest == 1
+
+
+def test_many_elements_are_several_requests() -> None:
+    requests = at_once(ToController(), request, most=2)
+    operation: Operation[Results[str, int]] = ask_each("abc", requests, DeleteGroupsResponse, answered)
+    running = Running(operation)
+    assert asked_for(running) == [(ToController(), ["a", "b"]), (ToController(), ["c"])]
 
 
 def test_nothing_is_asked_for_nothing() -> None:

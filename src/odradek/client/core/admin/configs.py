@@ -1,9 +1,9 @@
-"""Settings of topics, brokers and groups: describe and alter (KIP-226, KIP-339)."""
+"""Settings of topics, brokers and groups: describe, alter, and list what has some (KIP-226, KIP-339)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from odradek.client.core.admin.operation import Operation, ask, only
 from odradek.client.core.requests import Send, ToAny, ToNode
@@ -20,6 +20,10 @@ from odradek.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from odradek.wire.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
 
 if TYPE_CHECKING:
     from odradek.base.settings import Source
@@ -32,7 +36,38 @@ _RESOURCES: Final[Mapping[str, int]] = {
     "broker": BROKER_RESOURCE,
     "group": GROUP_RESOURCE,
 }
-_SET, _DELETE = 0, 1
+_LISTED: Final[Mapping[str, int]] = {**_RESOURCES, "broker-logger": 8, "client-metrics": 16}
+_FIRST_WITH_TYPES: Final = 1
+_SET, _DELETE, _APPEND, _SUBTRACT = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """As a change of a setting that is a list: these are added to it."""
+
+    items: str
+    """Separated by commas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subtract:
+    """As a change of a setting that is a list: these are taken out of it."""
+
+    items: str
+    """Separated by commas."""
+
+
+Change: TypeAlias = str | Append | Subtract | None
+"""Of a setting: its new text; or what is added to a list, or taken out; None: back to its default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigResource:
+    """What settings belong to."""
+
+    kind: str
+    """ "topic", "broker", "group", "broker-logger" or "client-metrics"."""
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +106,13 @@ def entries_of(result: DescribeConfigsResult) -> list[ConfigEntry]:
 
 
 def alteration_request(
-    resource_type: int, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False
+    resource_type: int, name: str, changes: Mapping[str, Change], *, validate_only: bool = False
 ) -> IncrementalAlterConfigsRequest:
-    """Sets each setting of one resource to its text, or resets it where the text is None."""
+    """Makes these changes of one resource's settings."""
     resource = AlterConfigsResource(
         resource_type=resource_type,
         resource_name=name,
-        configs=[
-            AlterableConfig(name=key, config_operation=_DELETE if value is None else _SET, value=value)
-            for key, value in changes.items()
-        ],
+        configs=[_alterable(key, change) for key, change in changes.items()],
     )
     return IncrementalAlterConfigsRequest(resources=[resource], validate_only=validate_only)
 
@@ -97,11 +129,11 @@ def describe_configs(kind: str, name: str) -> Operation[list[ConfigEntry]]:
 
 
 def alter_configs(
-    kind: str, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False
+    kind: str, name: str, changes: Mapping[str, Change], *, validate_only: bool = False
 ) -> Operation[None]:
     """Set settings of a "topic", "broker" or "group" to their texts, or reset them where the text is None.
 
-    Settings that are not named keep their values.
+    `Append` and `Subtract` change settings that are lists. Settings that are not named keep their values.
     """
     request = alteration_request(_type_of(kind), name, changes, validate_only=validate_only)
     answer = yield from ask(
@@ -111,6 +143,42 @@ def alter_configs(
     )
     found = only(answer.responses, f"{kind} {name}")
     raise_for(found.error_code, found.error_message)
+
+
+def list_config_resources(kinds: Sequence[str] = ()) -> Operation[list[ConfigResource]]:
+    """All that settings belong to, of these kinds or of all, by kind and name (KIP-1142)."""
+    unknown = [kind for kind in kinds if kind not in _LISTED]
+    if unknown:
+        raise ValueError(f"settings are those of one of {', '.join(_LISTED)}, not of {unknown[0]!r}")
+    answer = yield from ask(
+        Send(
+            ToAny(),
+            ListConfigResourcesRequest([_LISTED[kind] for kind in kinds]),
+            lowest=_FIRST_WITH_TYPES,
+        ),
+        ListConfigResourcesResponse,
+        lambda answer: [answer.error_code],
+    )
+    raise_for(answer.error_code, about="what settings belong to")
+    by_type = {number: kind for kind, number in _LISTED.items()}
+    found = [
+        ConfigResource(by_type[one.resource_type], one.resource_name)
+        for one in answer.config_resources
+        if one.resource_type in by_type
+    ]
+    return sorted(found, key=lambda one: (one.kind, one.name))
+
+
+def _alterable(name: str, change: Change) -> AlterableConfig:
+    match change:
+        case None:
+            return AlterableConfig(name, _DELETE, None)
+        case Append(items):
+            return AlterableConfig(name, _APPEND, items)
+        case Subtract(items):
+            return AlterableConfig(name, _SUBTRACT, items)
+        case text:
+            return AlterableConfig(name, _SET, text)
 
 
 def _type_of(kind: str) -> int:

@@ -14,7 +14,7 @@ the broker that is the right one then. Invariant: each element is in `found` or 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused
@@ -23,7 +23,9 @@ from odradek.client.core.admin.operation import Operation, Pause, passes
 from odradek.client.core.requests import Destination, Send, ToNode
 from odradek.client.refusal import known_code, words_of
 from odradek.wire.message import Message
-from odradek.wire.versions import VERSION_LIMIT
+
+ELEMENTS_MAX: Final = 1_000
+"""In one request."""
 
 E = TypeVar("E", bound=Hashable)
 T = TypeVar("T")
@@ -129,13 +131,18 @@ def at_nodes(node_of: Callable[[E], BrokerId], request: Callable[[Sequence[E]], 
 
 
 def at_once(
-    to: Destination, request: Callable[[Sequence[E]], Message], *, highest: int = VERSION_LIMIT
+    to: Destination,
+    request: Callable[[Sequence[E]], Message],
+    *,
+    lowest: int = 0,
+    most: int = ELEMENTS_MAX,
 ) -> Requests[E]:
-    """`requests` for elements that all go to one place, in one request."""
+    """`requests` for elements that all go to one place, at most so many in one request."""
 
     def requests(left: Sequence[E]) -> Operation[Sequence[Part[E]]]:
         yield from ()  # nothing to ask before
-        return [Part(left, Send(to, request(left), highest=highest))]
+        some = (left[begin : begin + most] for begin in range(0, len(left), most))
+        return [Part(part, Send(to, request(part), lowest=lowest)) for part in some]
 
     return requests
 

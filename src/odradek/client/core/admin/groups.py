@@ -1,4 +1,4 @@
-"""Consumer groups: list, describe, delete; their committed offsets."""
+"""Consumer groups: list, describe, delete, remove members; their committed offsets."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,16 +9,19 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.client.core.admin.cluster import broker_ids
+from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
 from odradek.client.core.admin.operation import Operation, ask, ask_all, only
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
 from odradek.client.refusal import known_code, raise_for
+from odradek.wire.message import Message
 from odradek.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
 )
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from odradek.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -39,6 +42,11 @@ OFFSET_FETCH_VERSION_MAX: Final = 7
 OFFSET_COMMIT_VERSION_MAX: Final = 9
 """The last version that names topics by name; later ones only name them by id."""
 DESCRIBE_VERSION_MAX: Final = 5
+_FIRST_WITH_STATES, _FIRST_WITH_KINDS = 4, 5
+_FIRST_WITH_MEMBERS: Final = 3
+_REMOVAL_REASON: Final = "member was removed by an admin"
+_REASON_MAX: Final = 255
+"""Characters of a reason, which the broker only logs (KIP-800)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +170,16 @@ def raise_for_group(error_code: int, group: str) -> None:
 # --- operations
 
 
-def list_groups() -> Operation[list[GroupListing]]:
-    """The groups of the cluster, by name: each broker lists those that it coordinates."""
+def list_groups(*, states: Sequence[str] = (), kinds: Sequence[str] = ()) -> Operation[list[GroupListing]]:
+    """The groups of the cluster, by name: all, or those in one of these states, of one of these kinds.
+
+    Kafka's states are `Stable`, `Empty` and others (KIP-518), its kinds `classic` and `consumer` (KIP-848).
+    """
+    request = ListGroupsRequest(states_filter=list(states), types_filter=list(kinds))
+    lowest = _FIRST_WITH_KINDS if kinds else _FIRST_WITH_STATES if states else 0
     brokers = yield from broker_ids()
     answers = yield from ask_all(
-        [Send(ToNode(one), ListGroupsRequest()) for one in brokers],
+        [Send(ToNode(one), request, lowest=lowest) for one in brokers],
         ListGroupsResponse,
         lambda answer: [answer.error_code],
     )
@@ -243,3 +256,41 @@ def delete_group_offsets(group: str, partitions: Sequence[TopicPartition]) -> Op
         lambda answer: [answer.error_code],
     )
     raise_for_offset_deletion(answer, group)
+
+
+def remove_members_from_group(
+    group: str, instances: Sequence[str] | None = None, *, reason: str = ""
+) -> Operation[None]:
+    """Remove static members from a classic group, by their `group.instance.id`s, or all members (KIP-345).
+
+    A member that still runs joins again. Raises ElementsRefused, with UNKNOWN_MEMBER_ID for one that the
+    group does not have.
+    """
+    if instances is None:
+        described = yield from describe_group(group)
+        wanted = [(one.instance, "" if one.instance is not None else one.member) for one in described.members]
+    else:
+        wanted = [(instance, "") for instance in instances]
+    names = {instance if instance is not None else member: (instance, member) for instance, member in wanted}
+    said = f"{_REMOVAL_REASON}: {reason}" if reason else _REMOVAL_REASON
+
+    def request(some: Sequence[str]) -> Message:
+        members = [MemberIdentity(names[one][1], names[one][0], said[:_REASON_MAX]) for one in some]
+        return LeaveGroupRequest(group, members=members)
+
+    def answered(answer: LeaveGroupResponse, asked: Sequence[str]) -> Answered[str, None]:
+        if answer.error_code:
+            return [(one, answer.error_code, None, None) for one in asked]
+        return [
+            (
+                one.group_instance_id if one.group_instance_id is not None else one.member_id,
+                one.error_code,
+                None,
+                None,
+            )
+            for one in answer.members
+        ]
+
+    requests = at_once(ToCoordinator(group), request, lowest=_FIRST_WITH_MEMBERS)
+    results: Results[str, None] = yield from ask_each(names, requests, LeaveGroupResponse, answered)
+    results.all_or_raise("removed")

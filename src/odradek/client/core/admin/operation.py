@@ -12,7 +12,7 @@ at any of its yields.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
@@ -74,7 +74,7 @@ def ask_all(sends: Sequence[Send], kind: type[R], codes: Callable[[R], Sequence[
         if not asked:
             return [answers[number] for number in range(len(sends))]
         # A request is compared by identity, and each of them has one outcome.
-        again = [_copy(sends[number]) for number in asked]
+        again = [replace(sends[number]) for number in asked]
         outcomes = yield again
         refused: list[tuple[Send, ApiError]] = []
         for number, outcome in zip(asked, outcomes, strict=True):
@@ -93,7 +93,3 @@ def ask_all(sends: Sequence[Send], kind: type[R], codes: Callable[[R], Sequence[
             marks = tuple((send, error.code) for send, error in refused)
             yield Pause(pauses, refused[0][1], marks)
             pauses += 1
-
-
-def _copy(send: Send) -> Send:
-    return Send(send.to, send.request, send.tag, send.timeout_ms, send.highest)

@@ -4,12 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, ElementsRefused
+from odradek.base.errors import ApiError
+from odradek.base.ids import BrokerId
 from odradek.base.uuids import render_uuid
+from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
 from odradek.client.core.admin.operation import Operation, ask
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
 from odradek.client.refusal import raise_for
+from odradek.wire.message import Message
 from odradek.wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
@@ -116,16 +120,24 @@ def list_topics(*, internal: bool = False) -> Operation[list[str]]:
 def create_topics(topics: Sequence[NewTopic], *, validate_only: bool = False) -> Operation[None]:
     """Create topics, or only find out whether they could be created.
 
-    Raises ElementsRefused if one is refused; the message says which others were created.
+    Raises ElementsRefused if one is refused; the message says which others were created. Raises ValueError
+    for a topic that is named twice.
     """
-    request = CreateTopicsRequest([creation(one) for one in topics], REQUEST_TIMEOUT_MS, validate_only)
-    answer = yield from ask(
-        Send(ToController(), request),
-        CreateTopicsResponse,
-        lambda answer: [one.error_code for one in answer.topics],
-    )
-    results = [(one.name, one.error_code, one.error_message) for one in answer.topics]
-    raise_for_all(results, "topic", "validated" if validate_only else "created")
+    by_name = {one.name: one for one in topics}
+    if len(by_name) < len(topics):
+        raise ValueError("a topic is named more than once")
+
+    def request(names: Sequence[str]) -> Message:
+        wanted = [creation(by_name[one]) for one in names]
+        return CreateTopicsRequest(wanted, REQUEST_TIMEOUT_MS, validate_only)
+
+    def answered(answer: CreateTopicsResponse, _: Sequence[str]) -> Answered[str, None]:
+        for one in answer.topics:
+            yield one.name, one.error_code, one.error_message, None
+
+    requests = at_once(ToController(), request)
+    results: Results[str, None] = yield from ask_each(by_name, requests, CreateTopicsResponse, answered)
+    results.all_or_raise("validated" if validate_only else "created")
 
 
 def create_topic(
@@ -144,48 +156,55 @@ def delete_topics(names: Sequence[str]) -> Operation[None]:
 
     Raises ElementsRefused if one is refused; the message says which others were deleted.
     """
-    states = [DeleteTopicState(name=name) for name in names]
-    request = DeleteTopicsRequest(list(names), states, REQUEST_TIMEOUT_MS)
-    answer = yield from ask(
-        Send(ToController(), request),
-        DeleteTopicsResponse,
-        lambda answer: [one.error_code for one in answer.responses],
+
+    def request(some: Sequence[str]) -> Message:
+        return DeleteTopicsRequest(list(some), [DeleteTopicState(one) for one in some], REQUEST_TIMEOUT_MS)
+
+    def answered(answer: DeleteTopicsResponse, _: Sequence[str]) -> Answered[str, None]:
+        for one in answer.responses:
+            yield one.name or "", one.error_code, one.error_message, None
+
+    results: Results[str, None] = yield from ask_each(
+        names, at_once(ToController(), request), DeleteTopicsResponse, answered
     )
-    results = [(one.name or "", one.error_code, one.error_message) for one in answer.responses]
-    raise_for_all(results, "topic", "deleted")
+    results.all_or_raise("deleted")
 
 
-def create_partitions(totals: Mapping[str, int], *, validate_only: bool = False) -> Operation[None]:
+def create_partitions(
+    totals: Mapping[str, int],
+    *,
+    assignments: Mapping[str, Sequence[Sequence[BrokerId]]] | None = None,
+    validate_only: bool = False,
+) -> Operation[None]:
     """Raise the number of partitions of topics to these totals.
 
-    Raises ElementsRefused if one is refused; the message says which others were changed.
+    `assignments` names the brokers of each partition that a topic gets, in order; the first one is preferred
+    as the leader. Raises ElementsRefused if one is refused; the message says which others were changed.
     """
-    wanted = [
-        CreatePartitionsTopic(name=name, count=total, assignments=None) for name, total in totals.items()
-    ]
-    request = CreatePartitionsRequest(wanted, REQUEST_TIMEOUT_MS, validate_only)
-    answer = yield from ask(
-        Send(ToController(), request),
-        CreatePartitionsResponse,
-        lambda answer: [one.error_code for one in answer.results],
-    )
-    results = [(one.name, one.error_code, one.error_message) for one in answer.results]
-    raise_for_all(results, "topic", "validated" if validate_only else "changed")
+    placed = assignments or {}
+    if not placed.keys() <= totals.keys():
+        raise ValueError(f"assignments of topics without a total: {sorted(placed.keys() - totals.keys())}")
 
+    def request(names: Sequence[str]) -> Message:
+        wanted = [
+            CreatePartitionsTopic(
+                name,
+                totals[name],
+                [CreatePartitionsAssignment(list(brokers)) for brokers in placed[name]]
+                if name in placed
+                else None,
+            )
+            for name in names
+        ]
+        return CreatePartitionsRequest(wanted, REQUEST_TIMEOUT_MS, validate_only)
 
-def raise_for_all(results: Iterable[tuple[str, int, str | None]], kind: str, done: str) -> None:
-    """Raise ElementsRefused if one of (name, error code, message) is a refusal."""
-    good: list[str] = []
-    refused: dict[str, ApiError] = {}
-    for name, error_code, message in results:
-        try:
-            raise_for(error_code, message, about="" if message else f"{kind} {name}")
-        except ApiError as error:
-            refused[name] = error
-        else:
-            good.append(name)
-    if refused:
-        raise ElementsRefused(refused, good, done)
+    def answered(answer: CreatePartitionsResponse, _: Sequence[str]) -> Answered[str, None]:
+        for one in answer.results:
+            yield one.name, one.error_code, one.error_message, None
+
+    requests = at_once(ToController(), request)
+    results: Results[str, None] = yield from ask_each(totals, requests, CreatePartitionsResponse, answered)
+    results.all_or_raise("validated" if validate_only else "changed")
 
 
 def _metadata_codes(answer: MetadataResponse) -> list[int]:

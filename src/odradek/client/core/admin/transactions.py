@@ -1,15 +1,17 @@
-"""Transactions and idempotent producers: list, describe, fence (KIP-664)."""
+"""Transactions and idempotent producers: list, describe, fence, abort (KIP-664)."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import Offset, ProducerId, TopicPartition
+from odradek.base.ids import BrokerId, Offset, ProducerId, TopicPartition
 from odradek.base.values import value
 from odradek.client.core.admin.cluster import broker_ids
+from odradek.client.core.admin.elements import Answered, ask_each, at_once
+from odradek.client.core.admin.leaders import ask_leaders
 from odradek.client.core.admin.operation import Operation, ask, ask_all, only
 from odradek.client.core.requests import CoordinatorKind, Send, ToCoordinator, ToNode
 from odradek.client.refusal import raise_for
@@ -24,7 +26,16 @@ from odradek.wire.messages.describe_transactions import (
 )
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from odradek.wire.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 
+WRITE_MARKERS_VERSION_MAX: Final = 1
+"""Later versions tell the broker that the producer uses transactions v2, which is not known here."""
+_FIRST_WITH_DURATION, _FIRST_WITH_PATTERN = 1, 2
 FENCING_TIMEOUT_MS: Final = 1
 """The producer id that InitProducerId returns is not used: a transaction of it may end at once."""
 
@@ -70,9 +81,19 @@ class PartitionProducer:
 # --- requests and answers
 
 
-def listing_request(producer_id: ProducerId | None) -> ListTransactionsRequest:
-    """Asks for all transactional ids that a broker coordinates, or those of one producer id."""
-    return ListTransactionsRequest(producer_id_filters=[] if producer_id is None else [producer_id])
+def listing_request(
+    producer_id: ProducerId | None,
+    states: Sequence[str] = (),
+    open_for_ms: int | None = None,
+    pattern: str | None = None,
+) -> ListTransactionsRequest:
+    """Asks for the transactional ids that a broker coordinates; see `list_transactions`."""
+    return ListTransactionsRequest(
+        state_filters=list(states),
+        producer_id_filters=[] if producer_id is None else [producer_id],
+        duration_filter=-1 if open_for_ms is None else open_for_ms,
+        transactional_id_pattern=pattern,
+    )
 
 
 def listed_transactions(answer: ListTransactionsResponse) -> list[TransactionListing]:
@@ -113,14 +134,14 @@ def producers_request(partitions: Sequence[TopicPartition]) -> DescribeProducers
     return DescribeProducersRequest([TopicRequest(topic, numbers) for topic, numbers in by_topic.items()])
 
 
-def described_producers(answer: DescribeProducersResponse) -> list[PartitionProducer]:
-    """The producers of an answer. Raises ApiError for the first partition that was refused."""
-    found = []
+def producers_by_partition(
+    answer: DescribeProducersResponse,
+) -> Answered[TopicPartition, list[PartitionProducer]]:
+    """The producers of each partition of an answer."""
     for answered in answer.topics:
         for part in answered.partitions:
             partition = TopicPartition(answered.name, part.partition_index)
-            raise_for(part.error_code, part.error_message, about=str(partition))
-            found += [
+            producers = [
                 PartitionProducer(
                     partition,
                     one.producer_id,
@@ -132,22 +153,109 @@ def described_producers(answer: DescribeProducersResponse) -> list[PartitionProd
                 )
                 for one in part.active_producers
             ]
+            yield partition, part.error_code, part.error_message, producers
+
+
+def described_producers(answer: DescribeProducersResponse) -> list[PartitionProducer]:
+    """The producers of an answer. Raises ApiError for the first partition that was refused."""
+    found = []
+    for partition, error_code, message, producers in producers_by_partition(answer):
+        raise_for(error_code, message, about=str(partition))
+        found += producers
     return found
+
+
+def abort_request(producer: PartitionProducer) -> WriteTxnMarkersRequest:
+    """Writes the marker that aborts a producer's open transaction, in its one partition."""
+    topic = WritableTxnMarkerTopic(producer.partition.topic, [producer.partition.partition])
+    marker = WritableTxnMarker(
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        transaction_result=False,
+        topics=[topic],
+        coordinator_epoch=max(0, producer.coordinator_epoch),
+    )
+    return WriteTxnMarkersRequest(markers=[marker])
+
+
+def aborted(answer: WriteTxnMarkersResponse) -> Answered[TopicPartition, None]:
+    """What became of the marker."""
+    for marker in answer.markers:
+        for topic in marker.topics:
+            for one in topic.partitions:
+                yield TopicPartition(topic.name, one.partition_index), one.error_code, None, None
 
 
 # --- operations
 
 
-def list_transactions(producer_id: ProducerId | None = None) -> Operation[list[TransactionListing]]:
-    """The transactional ids of the cluster, by name, or those of one producer id."""
+def list_transactions(
+    producer_id: ProducerId | None = None,
+    *,
+    states: Sequence[str] = (),
+    open_for_ms: int | None = None,
+    pattern: str | None = None,
+) -> Operation[list[TransactionListing]]:
+    """The transactional ids of the cluster, by name.
+
+    Or those of one producer id; in one of these states (`Ongoing`, say); whose transactions have been open
+    for longer than `open_for_ms` (KIP-994); that match a regular expression as a whole, in RE2's syntax
+    (KIP-1152). Raises ApiError, with INVALID_REGULAR_EXPRESSION for a pattern that is none, INVALID_REQUEST
+    for an unknown state.
+    """
+    request = listing_request(producer_id, states, open_for_ms, pattern)
+    lowest = _FIRST_WITH_PATTERN if pattern else _FIRST_WITH_DURATION if open_for_ms is not None else 0
     brokers = yield from broker_ids()
     answers = yield from ask_all(
-        [Send(ToNode(one), listing_request(producer_id)) for one in brokers],
+        [Send(ToNode(one), request, lowest=lowest) for one in brokers],
         ListTransactionsResponse,
         lambda answer: [answer.error_code],
     )
+    unknown = sorted({state for answer in answers for state in answer.unknown_state_filters})
+    if unknown:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"transactions have no state {' or '.join(map(repr, unknown))}"
+        )
     found = (one for answer in answers for one in listed_transactions(answer))
     return sorted(found, key=lambda one: one.transactional_id)
+
+
+def describe_producers(
+    partitions: Iterable[TopicPartition], *, broker_id: BrokerId | None = None
+) -> Operation[dict[TopicPartition, list[PartitionProducer]]]:
+    """The idempotent and transactional producers of partitions, as their leaders know them, or one broker.
+
+    Raises ApiError for the first partition that does not exist, and ElementsRefused where a broker refuses.
+    """
+    if broker_id is None:
+        results = yield from ask_leaders(
+            partitions, producers_request, DescribeProducersResponse, producers_by_partition
+        )
+    else:
+        results = yield from ask_each(
+            partitions,
+            at_once(ToNode(broker_id), producers_request),
+            DescribeProducersResponse,
+            lambda answer, _: producers_by_partition(answer),
+            passing=lambda _: False,  # A broker that is no replica does not become one.
+        )
+    return results.all_or_raise("described")
+
+
+def abort_transaction(producer: PartitionProducer) -> Operation[None]:
+    """Abort the open transaction of a producer in its one partition, as `describe_producers` returned it.
+
+    This is for a transaction that hangs: no coordinator will end it (KIP-664). Others are ended by
+    `fence_producer`. Raises ApiError, with INVALID_PRODUCER_EPOCH if the producer has begun anew meanwhile.
+    """
+    results = yield from ask_leaders(
+        [producer.partition],
+        lambda _: abort_request(producer),
+        WriteTxnMarkersResponse,
+        aborted,
+        highest=WRITE_MARKERS_VERSION_MAX,
+    )
+    results.all_or_raise("aborted")
 
 
 def describe_transaction(transactional_id: str) -> Operation[TransactionDescription]:

@@ -1,0 +1,66 @@
+"""Questions that the leaders of partitions answer."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.client.core.admin.elements import Answered, Part, Results, ask_each
+from odradek.client.core.admin.operation import Operation, passes
+from odradek.client.core.admin.topics import describe_topics
+from odradek.client.core.requests import Send, ToNode
+from odradek.wire.message import Message
+from odradek.wire.versions import VERSION_LIMIT
+
+R = TypeVar("R", bound=Message)
+T = TypeVar("T")
+
+
+def ask_leaders(
+    partitions: Iterable[TopicPartition],
+    request: Callable[[Sequence[TopicPartition]], Message],
+    kind: type[R],
+    answered: Callable[[R], Answered[TopicPartition, T]],
+    *,
+    highest: int = VERSION_LIMIT,
+) -> Operation[Results[TopicPartition, T]]:
+    """Ask the leaders of partitions, and where a leader has moved or is still to be elected, its successor.
+
+    Raises ApiError for the first partition that does not exist.
+    """
+
+    def requests(left: Sequence[TopicPartition]) -> Operation[Sequence[Part[TopicPartition]]]:
+        parts = []
+        for node, led in (yield from _leaders(left)).items():
+            if node == NO_BROKER:
+                error = ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{led[0]} has no leader")
+                parts.append(Part(led, None, error))
+            else:
+                parts.append(Part(led, Send(ToNode(node), request(led), highest=highest)))
+        return parts
+
+    def passing(code: ErrorCode) -> bool:
+        """A leader that does not know a partition of the metadata has not heard of it yet."""
+        return passes(code) or code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    return (
+        yield from ask_each(partitions, requests, kind, lambda answer, _: answered(answer), passing=passing)
+    )
+
+
+def _leaders(partitions: Iterable[TopicPartition]) -> Operation[dict[BrokerId, list[TopicPartition]]]:
+    """The partitions by leader. Raises ApiError for one that does not exist."""
+    wanted = sorted(set(partitions))
+    described = yield from describe_topics(sorted({one.topic for one in wanted}))
+    leaders = {
+        TopicPartition(topic.name, one.partition): one.leader
+        for topic in described
+        for one in topic.partitions
+    }
+    by_node: dict[BrokerId, list[TopicPartition]] = {}
+    for one in wanted:
+        if one not in leaders:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {one}")
+        by_node.setdefault(leaders[one], []).append(one)
+    return by_node
