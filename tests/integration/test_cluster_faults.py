@@ -1,10 +1,11 @@
 """Faults of `odradek serve --brokers 3 --test-faults`, with an unmodified client."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
 
 from odradek.base.errors import FaultRefused
 from odradek.client.admin import Admin
@@ -101,6 +102,45 @@ def led_by(cluster: ClusterProcess, broker_id: int) -> None:
     for partition in range(4):
         moved = {"fault": "move_leader", "topic": TOPIC, "partition": partition, "to": broker_id}
         assert cluster.fault(1, moved) == {"leader": broker_id}
+
+
+def test_a_group_is_waited_for_over_http(cluster: ClusterProcess) -> None:
+    """What docs/testing.md says from any language: a record that is written then is read from the latest."""
+    with Admin(ClientConfig(cluster.bootstrap_servers)) as admin:
+        admin.create_topic(TOPIC, partitions=4, replication_factor=-1)
+        admin.wait_until_known(TOPIC, 4)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "billing",
+            "client.id": "billing-1",
+            "auto.offset.reset": "latest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    consumer.subscribe([TOPIC])
+    with ThreadPoolExecutor(1) as threads:
+        reading = threads.submit(consumer.consume, 8, WAIT_S)
+        stable = cluster.fault(2, {"fault": "wait_stable", "group": "billing", "members": 1})
+        assert (stable["state"], len(stable["members"][0]["partitions"])) == ("Stable", 4)
+        for broker_id in cluster.broker_ids:
+            document = {"fault": "wait_position_resolved", "group": "billing"}
+            assert cluster.fault(broker_id, document)["group"] == "billing"
+        produce(cluster, range(8))
+        assert sorted(int(one.value() or b"") for one in reading.result()) == list(range(8))
+    with pytest.raises(FaultRefused, match=f"group billing is behind: .*{TOPIC}-0 by 2.*; waited 1 s"):
+        cluster.fault(1, {"fault": "wait_lag_zero", "group": "billing", "topic": TOPIC, "timeout_s": 1})
+    consumer.commit(asynchronous=False)
+    rows = cluster.fault(3, {"fault": "wait_lag_zero", "group": "billing"})
+    assert sorted(row["committed"] for row in rows) == [2, 2, 2, 2]
+    consumer.close()
+    with pytest.raises(FaultRefused, match="wait_stable takes no topic"):
+        cluster.fault(1, {"fault": "wait_stable", "group": "billing", "topic": TOPIC})
+    with pytest.raises(FaultRefused, match="timeout_s is a number from 1 to 3600, not 0"):
+        cluster.fault(1, {"fault": "wait_lag_zero", "group": "billing", "timeout_s": 0})
+    with pytest.raises(FaultRefused, match="group is a text, not None"):
+        cluster.fault(1, {"fault": "wait_position_resolved"})
 
 
 def test_brokers_are_isolated_and_leaders_moved_over_http(cluster: ClusterProcess) -> None:

@@ -1,5 +1,6 @@
 """`LocalCluster` with unmodified clients: brokers are killed, stopped and paused, and nothing is lost."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -192,6 +193,56 @@ def test_a_group_is_waited_for_whatever_broker_coordinates_it(cluster: LocalClus
     cluster.kill(cluster.coordinator_of("readers"))
     assert len(cluster.wait_lag_zero("readers", topic)) == 3
     consumer.close()
+
+
+def test_positions_are_resolved_at_whatever_broker_leads(cluster: LocalCluster) -> None:
+    """The three partitions are led by three brokers, each of which sees the fetches of one alone."""
+    topic = cluster.create_topic(partitions=3)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "latest",
+            "auto.offset.reset": "latest",
+            "log_level": 2,
+        }
+    )
+    consumer.subscribe([topic])
+    group = cluster.group("latest")
+
+    async def resolved() -> int:
+        await cluster.aio.group("latest").stable(members=1)
+        found = await cluster.aio.group("latest").position_resolved()
+        return len(found.members[0].partitions)
+
+    with ThreadPoolExecutor(1) as threads:
+        reading = threads.submit(read, consumer, 3)
+        assert asyncio.run(resolved()) == 3
+        cluster.produce(topic, *"012")
+        assert reading.result() == [0, 1, 2]
+    consumer.commit(asynchronous=False)
+    assert len(group.lag_zero(topic)) == 3
+    consumer.close()
+
+
+def test_a_broker_is_restarted_whether_it_runs_or_was_killed(cluster: LocalCluster) -> None:
+    topic = cluster.create_topic()
+    writer = Writer(cluster, topic)
+    for number, is_killed in enumerate((False, True)):
+        leader = cluster.leader_of(topic)
+        address = cluster.address_of(leader)
+        if is_killed:
+            cluster.kill(leader)
+        cluster.restart(leader)
+        assert (sorted(cluster.running), cluster.address_of(leader)) == ([1, 2, 3], address)
+        cluster.wait_in_sync(topic)
+        writer.write(range(number, number + 1))
+
+    async def once_more() -> None:
+        await cluster.aio.restart(1)
+
+    asyncio.run(once_more())
+    cluster.wait_in_sync()
+    assert [one.text for one in cluster.records(topic)] == ["0", "1"]
 
 
 @pytest.mark.parametrize("is_named", [True, False], ids=["topic", "all topics"])

@@ -188,6 +188,63 @@ def test_a_group_at_rest_and_without_lag(broker: Broker, topic: str, consumer: C
     assert broker.wait_group_at_rest(group, members=0).state == "Empty"
 
 
+def test_a_group_by_its_name_has_the_same_waits(broker: Broker, topic: str, consumer: Consumer) -> None:
+    group = broker.group(f"readers-of-{topic}")
+    broker.produce(topic, "a", partition=0)
+    (message,) = consumer.consume(1, WAIT_S)
+    assert group.stable(members=1).members[0].client == "reader"
+    with pytest.raises(WaitTimeout, match=f"group {group.name} is behind"):
+        group.lag_zero(topic, timeout=0.1)
+    consumer.commit(message=message, asynchronous=False)
+    assert len(group.lag_zero(topic)) == 3
+    with pytest.raises(WaitTimeout, match="no group nobody"):
+        broker.group("nobody").position_resolved(timeout=0.1)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_what_is_written_when_positions_are_resolved_is_read_from_the_latest(
+    broker: Broker, topic: str, protocol: str
+) -> None:
+    """Without the wait a record may come before the consumer has looked where the end is, and is lost."""
+    broker.produce(topic, "old", partition=0)
+    name = f"latest-of-{topic}-{protocol}"
+    consumers = [
+        Consumer(
+            {
+                "bootstrap.servers": broker.bootstrap_servers,
+                "group.id": name,
+                "group.protocol": protocol,
+                "client.id": f"latest-{number}",
+                "auto.offset.reset": "latest",
+                **QUIET,
+            }
+        )
+        for number in range(2)
+    ]
+    read: list[bytes | None] = []
+    is_over = threading.Event()
+
+    def poll(consumer: Consumer) -> None:
+        consumer.subscribe([topic])
+        while not is_over.is_set():
+            read.extend(one.value() for one in consumer.consume(10, 0.05))
+        consumer.close()
+
+    threads = [threading.Thread(target=poll, args=[consumer]) for consumer in consumers]
+    for one in threads:
+        one.start()
+    group = broker.group(name)
+    found = group.position_resolved(members=2)
+    assert sorted(len(one.partitions) for one in found.members) == [1, 2]
+    for partition in range(3):
+        broker.produce(topic, f"new-{partition}", partition=partition)
+    group.lag_zero(topic)
+    is_over.set()
+    for one in threads:
+        one.join()
+    assert sorted(filter(None, read)) == [b"new-0", b"new-1", b"new-2"]
+
+
 def test_the_marker_of_a_transaction_is_no_lag(broker: Broker, topic: str, consumer: Consumer) -> None:
     producer = producer_of(broker, **{"transactional.id": f"of-{topic}"})
     producer.init_transactions(WAIT_S)

@@ -22,7 +22,7 @@ from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import RunSteps, Steps, exhaust
-from odradek.base.ids import TopicId
+from odradek.base.ids import TopicId, TopicPartition
 from odradek.replication.fetch_request import PartitionFetch
 from odradek.replication.fetch_session import (
     FINAL_EPOCH,
@@ -98,6 +98,13 @@ class FetchSessionCache:
         """How many partitions of the session are of topics that this broker does not know yet."""
         session = self._sessions.get(session_id)
         return 0 if session is None else session.nameless
+
+    def partitions_of(self, session_id: int) -> list[TopicPartition]:
+        """The partitions of a session, as its last request left them; none if there is no such session."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            return []
+        return [one.fetch.topic_partition for one in session.partitions.values()]
 
     def context(
         self,

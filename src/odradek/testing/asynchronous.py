@@ -14,6 +14,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from odradek.base.errors import OdradekError
 from odradek.testing.broker import Broker
+from odradek.testing.tested_group import TestedGroup
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,6 +46,17 @@ def twin_of(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Verb
     return twin
 
 
+class AsyncGroup:
+    """The methods of a `TestedGroup`, as coroutines."""
+
+    def __init__(self, group: TestedGroup) -> None:
+        self.owner = group
+
+    stable = twin_of(TestedGroup.stable)
+    lag_zero = twin_of(TestedGroup.lag_zero)
+    position_resolved = twin_of(TestedGroup.position_resolved)
+
+
 class AsyncVerbs:
     """The methods of a `Broker`, as coroutines."""
 
@@ -67,6 +79,10 @@ class AsyncVerbs:
     wait_group_at_rest = twin_of(Broker.wait_group_at_rest)
     wait_lag_zero = twin_of(Broker.wait_lag_zero)
     describe = twin_of(Broker.describe)
+
+    def group(self, name: str) -> AsyncGroup:
+        """See `Broker.group`."""
+        return AsyncGroup(self.owner.group(name))
 
 
 async def on_another_thread(call: Callable[[], R]) -> R:

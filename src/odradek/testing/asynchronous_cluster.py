@@ -6,7 +6,7 @@ await cluster.aio.kill(leader)
 
 from __future__ import annotations
 
-from odradek.testing.asynchronous import twin_of
+from odradek.testing.asynchronous import AsyncGroup, twin_of
 from odradek.testing.local_cluster import LocalCluster
 
 
@@ -18,6 +18,7 @@ class AsyncClusterVerbs:
 
     start = twin_of(LocalCluster.start)
     stop = twin_of(LocalCluster.stop)
+    restart = twin_of(LocalCluster.restart)
     kill = twin_of(LocalCluster.kill)
     pause = twin_of(LocalCluster.pause)
     resume = twin_of(LocalCluster.resume)
@@ -42,3 +43,7 @@ class AsyncClusterVerbs:
     wait_for = twin_of(LocalCluster.wait_for)
     wait_group_at_rest = twin_of(LocalCluster.wait_group_at_rest)
     wait_lag_zero = twin_of(LocalCluster.wait_lag_zero)
+
+    def group(self, name: str) -> AsyncGroup:
+        """See `LocalCluster.group`."""
+        return AsyncGroup(self.owner.group(name))

@@ -22,6 +22,7 @@ from weakref import WeakSet
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
+from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.testing.client_verbs import ClientVerbs
 from odradek.testing.faults import Faults
 from odradek.testing.host import SUBJECTS, BrokerNotRunning, Host
@@ -32,6 +33,7 @@ from odradek.testing.tracebacks import ends_at_caller
 from odradek.testing.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:  # imported when a test first needs them: a broker starts sooner
+    from odradek.server.admin.position_watch import Ask
     from odradek.testing.asynchronous import AsyncVerbs
     from odradek.testing.broker_process import BrokerProcess
     from odradek.testing.process_host import ProcessHost
@@ -299,6 +301,9 @@ class Broker(ClientVerbs):
         self._has_had_faults = True
         self._has_had_full_disk |= document.get("fault") == "full_disk"
         return answer
+
+    def _fault_asks(self) -> Mapping[BrokerId, Ask]:
+        return {NO_BROKER: self._running.fault} if self.is_running else {}
 
     def _servers(self) -> str:
         self._running  # noqa: B018 - raises BrokerNotRunning; a connection would only be refused

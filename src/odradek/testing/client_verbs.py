@@ -5,21 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from odradek.testing.tested_group import WAIT_S, TestedGroup
 from odradek.testing.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:  # imported when a test first needs them: a broker starts sooner
+    from odradek.base.ids import BrokerId
     from odradek.client.admin import Admin
     from odradek.client.group_admin import Lag
     from odradek.client.group_description import GroupDescription
+    from odradek.server.admin.position_watch import Ask
     from odradek.testing.group_waits import GroupWaits
     from odradek.testing.topic_access import TopicAccess
     from odradek.testing.topic_records import Content, TestRecord
 
 Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
-WAIT_S: Final = 30.0
-"""Default timeout, in seconds, of the methods that wait for the application; enough for a busy machine."""
 
 
 class ClientVerbs(ABC):
@@ -91,23 +92,21 @@ class ClientVerbs(ABC):
     # --- groups
 
     @ends_at_caller
+    def group(self, name: str) -> TestedGroup:
+        """A consumer group, which need not exist yet, with what a test waits for; see `TestedGroup`."""
+        return TestedGroup(name, self._groups())
+
+    @ends_at_caller
     def wait_group_at_rest(
         self, group: str, *, members: int | None = None, timeout: float = WAIT_S
     ) -> GroupDescription:
-        """Returns the group once it has `members` members (None: at least one) and no rebalance is under way.
-
-        Raises WaitTimeout, which says what state the group is in.
-        """
-        return self._groups().at_rest(group, members=members, timeout_s=timeout)
+        """`group(group).stable(members=...)`."""
+        return self.group(group).stable(members=members, timeout=timeout)
 
     @ends_at_caller
     def wait_lag_zero(self, group: str, topic: str | None = None, *, timeout: float = WAIT_S) -> list[Lag]:
-        """Returns the group's partitions when its committed offsets have reached the end of each.
-
-        With `topic` all partitions of that topic count, else those with a committed offset or a member.
-        Raises WaitTimeout, which names the partitions with lag.
-        """
-        return self._groups().without_lag(group, topic, timeout_s=timeout)
+        """`group(group).lag_zero(topic)`."""
+        return self.group(group).lag_zero(topic, timeout=timeout)
 
     # --- within
 
@@ -118,6 +117,10 @@ class ClientVerbs(ABC):
     @abstractmethod
     def _now_ms(self) -> int:
         """The time of day of records without a timestamp of their own."""
+
+    @abstractmethod
+    def _fault_asks(self) -> Mapping[BrokerId, Ask]:
+        """Of each broker that answers, what lets it carry out a request about faults."""
 
     def _admin(self) -> Admin:
         from odradek.client.admin import Admin
@@ -135,4 +138,4 @@ class ClientVerbs(ABC):
         from odradek.testing.group_waits import GroupWaits
 
         self._servers()
-        return GroupWaits(self._servers)
+        return GroupWaits(self._servers, self._fault_asks)

@@ -12,9 +12,10 @@ from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.admin_connection import CoordinatorKey
 from odradek.net.request_pipeline import ConnectionFailed
-from odradek.testing.client_verbs import WAIT_S, ClientVerbs
+from odradek.testing.client_verbs import ClientVerbs
 from odradek.testing.deadline import Deadline, WaitTimeout
 from odradek.testing.own_client import own_client
+from odradek.testing.tested_group import WAIT_S
 from odradek.testing.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:

@@ -27,18 +27,19 @@ from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.admin_connection import CoordinatorKey
 from odradek.server.handlers.registry import Handlers
 from odradek.testing.broker import TEST_SETTINGS
-from odradek.testing.client_verbs import WAIT_S
 from odradek.testing.cluster_verbs import ClusterVerbs
 from odradek.testing.faults import Fault, Faults, Side, Way
 from odradek.testing.host import BrokerNotRunning
 from odradek.testing.machine_clock import MachineClock
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.store_thread import StoreThread
+from odradek.testing.tested_group import WAIT_S
 from odradek.testing.thread_host import ThreadHost
 from odradek.testing.tracebacks import ends_at_caller
 from odradek.testing.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
+    from odradek.server.admin.position_watch import Ask
     from odradek.testing.asynchronous_cluster import AsyncClusterVerbs
 
 T = TypeVar("T")
@@ -172,6 +173,15 @@ class LocalCluster(ClusterVerbs):
         if host.is_running:
             self._paused.discard(broker_id)
             host.stop()
+
+    @ends_at_caller
+    def restart(self, broker_id: BrokerId) -> None:
+        """`stop` and `start`; after `kill`, only `start`. Returns when clients can connect.
+
+        Its replicas may not be in sync yet: see `wait_in_sync`.
+        """
+        self.stop(broker_id)
+        self.start(broker_id)
 
     @ends_at_caller
     def kill(self, broker_id: BrokerId) -> None:
@@ -407,6 +417,9 @@ class LocalCluster(ClusterVerbs):
             return False
         rules = self._hosts[broker_id].fault({"fault": "list"})
         return any(one["fault"] == "isolate" and one.get("from") in (None, side) for one in rules)
+
+    def _fault_asks(self) -> Mapping[BrokerId, Ask]:
+        return {one: self._hosts[one].fault for one in self._answering_ids()}
 
     def _servers(self) -> str:
         answering = self._answering_ids()

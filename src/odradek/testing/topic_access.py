@@ -12,17 +12,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
-from odradek.client.cluster import EARLIEST, LATEST, Offsets, list_offsets_of_leader
 from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
 from odradek.client.fetched_batches import whole_batches
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.partitioning import partition_of_key
-from odradek.client.record_reader import RecordReader
+from odradek.client.record_reader import FetchedRecord
 from odradek.client.refusal import raise_for
+from odradek.client.topic_reader import TopicReader
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
@@ -67,67 +66,22 @@ _NOT_WRITTEN: Final = frozenset(
 """Errors after which a batch may be sent again without being doubled; they end with the next leader."""
 
 
-class Reader(Closing):
-    """Reads partitions of a topic from their starts, once."""
+class Reader(TopicReader):
+    """Keeps what it has read."""
 
     def __init__(self, config: ClientConfig, topic: str, numbers: Collection[int] | None = None) -> None:
-        """Without `numbers` all partitions are read.
-
-        Raises ApiError if there is no such topic or partition, or one of them has no leader.
-        """
-        self._isolation = config.isolation_level
-        self._leaders = LeaderConnections(config, [topic])
-        try:
-            known = self._leaders.partitions_of(topic)
-            for number in numbers or ():
-                if not 0 <= number < len(known):
-                    raise ApiError(
-                        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                        f"there is no partition {number} of topic {topic}: it has {len(known)}",
-                    )
-            self.partitions = (
-                known if numbers is None else [TopicPartition(topic, number) for number in numbers]
-            )
-            self._reader = RecordReader(config, self._offsets(EARLIEST), self._leaders)
-        except BaseException:
-            self.close()
-            raise
+        """See `TopicReader`."""
+        super().__init__(config, topic, numbers)
         self.records: dict[TopicPartition, list[TestRecord]] = {one: [] for one in self.partitions}
         """The records read so far, by partition."""
-
-    def skip_to(self, offsets: Mapping[TopicPartition, Offset]) -> None:
-        """Begin each partition at its offset instead."""
-        starts = self._reader.positions
-        self._reader.assign({one: max(offsets[one], start) for one, start in starts.items()})
 
     def all(self) -> list[TestRecord]:
         """All records read so far: partition by partition, in offset order."""
         return [record for records in self.records.values() for record in records]
 
-    def read_to_end(self) -> None:
-        """Read up to the current end of each partition."""
-        ends = self._offsets(LATEST)
-        while any(position < ends[one] for one, position in self._reader.positions.items()):
-            self.read_some(wait_ms=0)
-
-    def read_some(self, wait_ms: int) -> None:
-        """Fetch once, and wait up to `wait_ms` for the first record."""
-        for record in self._reader.poll(wait_ms):
-            partition = TopicPartition(record.topic, record.partition)
-            self.records[partition].append(of_log(*partition, record))
-
-    def close(self) -> None:
-        """End the connections."""
-        self._leaders.close()
-
-    def _offsets(self, timestamp: int) -> Offsets:
-        found: Offsets = {}
-        for connection, led in self._leaders.by_broker(self.partitions):
-            found |= list_offsets_of_leader(connection, timestamp, led, self._isolation)
-        for partition in self.partitions:
-            if partition not in found:
-                raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} has no leader")
-        return found
+    def on_record(self, partition: TopicPartition, record: FetchedRecord) -> None:
+        """See `TopicReader.on_record`."""
+        self.records[partition].append(of_log(*partition, record))
 
 
 class TopicAccess:
@@ -149,11 +103,6 @@ class TopicAccess:
         if isolation not in ISOLATION_LEVELS:
             raise ValueError(f"isolation is one of {', '.join(ISOLATION_LEVELS)}, not {isolation!r}")
         return Reader(replace(self._client(), isolation_level=isolation), topic, numbers)
-
-    def partition_count(self, topic: str) -> int:
-        """Returns a topic's number of partitions. Raises ApiError if there is no such topic."""
-        with LeaderConnections(self._client(), [topic]) as leaders:
-            return len(leaders.partitions_of(topic))
 
     def wait_for(
         self,

@@ -14,6 +14,7 @@ from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.server.faults.documents import FaultRequests, Reach
+from odradek.server.faults.fetch_watches import WATCHES_MAX
 from odradek.server.faults.rules import Side, Way
 from odradek.storage.faulty_files import DiskFaults
 from odradek.testing.sim import SimNode
@@ -21,7 +22,7 @@ from odradek.wire.apis import APIS
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.wire.message import Message
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
@@ -177,6 +178,63 @@ def test_a_fetch_session_is_ended_first_so_that_its_client_names_what_it_reads(f
     answer = faulty.send(fetch("a", session=(0, 0)), 12).answer
     assert answer.responses[0].partitions[0].error_code == NOT_LEADER
     assert faulty.hits() == [1]
+
+
+def watched(faulty: Faulty, number: int) -> list[tuple[str, str, int]]:
+    rows = faulty.set(fault="watched_fetches", id=number)
+    return [(row["client"], row["topic"], row["partition"]) for row in rows]
+
+
+def test_what_clients_fetch_is_watched_as_long_as_a_test_wants(faulty: Faulty) -> None:
+    faulty.send(fetch("b"), 12)
+    number = faulty.set(fault="watch_fetches")["id"]
+    assert watched(faulty, number) == []
+    faulty.send(fetch("a"), 12)
+    faulty.send(fetch("a"), 12, client_id="other")
+    assert watched(faulty, number) == [("c", "a", 0), ("other", "a", 0)]
+    (row, _) = faulty.set(fault="watched_fetches", id=number)
+    assert row["host"] == "10.0.0.1"
+    another = faulty.set(fault="watch_fetches")["id"]
+    assert watched(faulty, another) == []
+    assert [faulty.set(fault="end_watch", id=number)["removed"] for _ in range(2)] == [True, False]
+    with pytest.raises(FaultRefused, match=f"there is no watch {number}"):
+        watched(faulty, number)
+    assert faulty.node.node.requests.interposed is not None
+    faulty.set(fault="end_watch", id=another)
+    assert faulty.node.node.requests.interposed is None
+
+
+def test_a_watch_has_the_partitions_of_a_session_that_a_fetch_does_not_name(faulty: Faulty) -> None:
+    """KIP-227: a session's later fetches name only what changes in it."""
+    opened = faulty.send(fetch("a", "b", session=(0, 0)), 12)
+    faulty.node.advance(1000)
+    session_id = opened.answer.session_id
+    number = faulty.set(fault="watch_fetches")["id"]
+    forgetting = fetch(session=(session_id, 1))
+    forgetting.forgotten_topics_data = [ForgottenTopic(topic="b", partitions=[0])]
+    faulty.send(forgetting, 12)
+    assert watched(faulty, number) == [("c", "a", 0)]
+
+
+def test_fetches_that_wait_are_answered_when_a_watch_begins(faulty: Faulty) -> None:
+    """So their clients say at once what they fetch now, and a test does not wait for `fetch.max.wait.ms`."""
+    alone = faulty.send(fetch("a"), 12)
+    opened = faulty.send(fetch("b", session=(0, 0)), 12)
+    faulty.node.advance(1000)
+    in_session = faulty.send(fetch(session=(opened.answer.session_id, 1)), 12)
+    alone = faulty.send(fetch("a"), 12)
+    assert (alone.answers, in_session.answers) == ([], [])
+    faulty.set(fault="watch_fetches")
+    faulty.node.settle()
+    assert alone.answer.responses[0].partitions[0].error_code == 0
+    assert (in_session.answer.error_code, in_session.answer.responses) == (0, [])
+
+
+def test_watches_are_bounded(faulty: Faulty) -> None:
+    for _ in range(WATCHES_MAX):
+        faulty.set(fault="watch_fetches")
+    with pytest.raises(FaultRefused, match=f"there are {WATCHES_MAX} watches already"):
+        faulty.set(fault="watch_fetches")
 
 
 def test_an_error_of_the_session_stands_at_the_answer_as_a_whole(faulty: Faulty) -> None:

@@ -146,6 +146,20 @@ def test_a_stop_and_a_restart_lose_nothing() -> None:
     run(test, brokers=3)
 
 
+def test_a_broker_that_was_killed_is_restarted() -> None:
+    async def test(cluster: Cluster) -> None:
+        await cluster.create_topic("orders", min_insync_replicas=2)
+        await send(cluster, 3)
+        leader = cluster.leader_of("orders")
+        cluster.kill(leader)
+        await cluster.restart(leader)
+        await cluster.recover()
+        assert cluster.in_sync("orders").count(leader) == 1
+        assert await numbers(cluster) == [0, 1, 2]
+
+    run(test, brokers=3)
+
+
 def test_faults_of_one_broker() -> None:
     async def test(cluster: Cluster) -> None:
         await cluster.create_topic("orders")

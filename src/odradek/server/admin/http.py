@@ -14,7 +14,7 @@ import functools
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from odradek.base.errors import FaultRefused
@@ -144,10 +144,17 @@ async def _fault_request(request: Request) -> Any:  # noqa: ANN401 - a document 
         raise FaultRefused(f"this is not JSON: {error}") from None
 
 
-async def _carried_out(faults: FaultRequests, asked: Any) -> object:  # noqa: ANN401 - a document of JSON
-    """Carry out a request about faults. Raises FaultRefused."""
+async def _carried_out(
+    faults: FaultRequests,
+    asked: Any,  # noqa: ANN401 - a document of JSON
+    is_gone: Callable[[], Awaitable[bool]],
+) -> object:
+    """Carry out a request about faults; `is_gone` says that its client is. Raises FaultRefused."""
     from odradek.server.admin.move_documents import is_move, planned_move
+    from odradek.server.admin.wait_documents import is_wait, waited
 
+    if is_wait(asked):
+        return await waited(asked, faults, is_gone)
     if is_move(asked):
         return await asyncio.to_thread(planned_move(asked, faults.bootstrap_servers))
     return faults.carry_out(asked)
@@ -245,7 +252,8 @@ def _application(broker: BrokerView) -> ASGIApp:
         if broker.faults is None:
             return document({"error": NOT_FOR_TESTS}, 403)
         try:
-            return document(await _carried_out(broker.faults, await _fault_request(request)))
+            asked = await _fault_request(request)
+            return document(await _carried_out(broker.faults, asked, request.is_disconnected))
         except FaultRefused as refused:
             return document({"error": str(refused)}, 400)
 

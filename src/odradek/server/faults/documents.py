@@ -11,7 +11,8 @@
     {"fault": "drop_connections"}    {"fault": "expire_member", "group": "g", "member": "consumer-1"}
     {"fault": "lose_producer_id", "producer_id": 4000}
 
-`server.admin.move_documents` has those that move leaders and coordinators.
+`server.admin.move_documents` has those that move leaders and coordinators, `server.admin.wait_documents`
+those that wait for groups, and `fetch_watches` those about what clients fetch.
 Faults with an id hold until they are removed or used up; the others happen once. docs/testing.md has the
 table. Invariant: without rules, requests go directly to their handlers.
 """
@@ -23,8 +24,10 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import FaultRefused
+from odradek.base.ids import TopicPartition
+from odradek.server.faults.fetch_watches import FetchWatches
 from odradek.server.faults.fields import Document, number_in, text_in
-from odradek.server.faults.interposed import FaultyDispatch, names_topics
+from odradek.server.faults.interposed import FaultyDispatch, FetchNotes, names_topics
 from odradek.server.faults.rules import (
     DELAY_MS_MAX,
     OF_REQUESTS,
@@ -58,6 +61,8 @@ _NAMES: Final = (
     *(str(kind) for kind in Kind),
     *("drop_connections", "expire_member", "lose_producer_id", "list", "remove", "clear"),
     *("move_leader", "move_coordinator"),
+    *("wait_stable", "wait_lag_zero", "wait_position_resolved"),
+    *("watch_fetches", "watched_fetches", "end_watch"),
 )
 
 
@@ -88,6 +93,7 @@ class FaultRequests:
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
         self._rules = FaultRules()
+        self._watches = FetchWatches()
         node = reach.node
         self._dispatches = {
             asker: FaultyDispatch(
@@ -96,6 +102,7 @@ class FaultRequests:
                 node.core.timer,
                 lambda topic_id: None if topic_id is None else node.core.topic_name(topic_id),
                 FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+                FetchNotes(self._watches, node.core.fetch_sessions.partitions_of),
             )
             for asker in Asker
         }
@@ -127,6 +134,14 @@ class FaultRequests:
                 return {"expired": self._expire(text_in(document, "group"), text_in(document, "member"))}
             case "lose_producer_id":
                 return {"partitions": self._lose(number_in(document, "producer_id", 0, 1 << 63))}
+            case "watch_fetches":
+                return {"id": self._watch_fetches()}
+            case "watched_fetches":
+                return self._watches.fetched(number_in(document, "id", 1, 1 << 31))
+            case "end_watch":
+                found = self._watches.end(number_in(document, "id", 1, 1 << 31))
+                self._apply()
+                return {"removed": found}
         try:
             kind = Kind(str(name))
         except ValueError:
@@ -226,7 +241,8 @@ class FaultRequests:
         reach, rules = self._reach, self._rules
         node = reach.node
         for asker, requests in ((Asker.CLIENTS, node.requests), (Asker.BROKERS, node.peer_requests)):
-            requests.interposed = self._dispatches[asker] if rules.has_any_for(asker) else None
+            is_needed = rules.has_any_for(asker) or (asker is Asker.CLIENTS and len(self._watches) > 0)
+            requests.interposed = self._dispatches[asker] if is_needed else None
         reach.refuse_connections(bool(rules.of(Kind.REFUSE_CONNECTIONS)))
         cuts = rules.of(Kind.ISOLATE)
         for side, hold in reach.cuts.items():
@@ -236,6 +252,23 @@ class FaultRequests:
             reach.disk.is_full = None in full
             reach.disk.full_directories = frozenset(one for one in full if one is not None)
             reach.disk.delay_ms = sum(rule.delay_ms for rule in rules.of(Kind.SLOW_DISK))
+
+    # --- watches
+
+    def _watch_fetches(self) -> int:
+        """Begin a watch, and answer the fetches that wait: what their clients send next is noted."""
+        number = self._watches.begin()
+        self._apply()
+        waiting = self._reach.node.core.replicas.purgatories.fetch.watchers().values()
+        for operation in {id(one): one for operations in waiting for one in operations}.values():
+            operation.force_complete()
+        return number
+
+    def leads(self, partition: TopicPartition) -> bool:
+        """Whether the broker leads a partition, as far as it knows."""
+        core = self._reach.node.core
+        found = core.image.partition(partition)
+        return found is not None and found.leader == core.broker_id
 
     # --- faults that happen once
 

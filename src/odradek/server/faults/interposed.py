@@ -9,7 +9,7 @@ added to its answer, as a broker that leads one of two partitions would answer.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from types import GeneratorType
 from typing import Any, Final
@@ -17,12 +17,15 @@ from typing import Any, Final
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps, exhaust
+from odradek.base.ids import TopicPartition
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Answerable, Handler
+from odradek.server.faults.fetch_watches import FetchWatches
 from odradek.server.faults.rules import Asker, DropWhen, FaultRules, Kind, Rule
 from odradek.timer import TimedCall, Timer
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
+from odradek.wire.messages.fetch import FetchRequest
 
 _TOPIC_FIELDS: Final = ("topic_data", "topics", "topic_names", "v3_and_below_topics")
 """The fields in which requests list topics, by name or id."""
@@ -33,8 +36,41 @@ _ADD_PARTITIONS: Final = 24
 """An API that adds all partitions or none: if one is refused, the others are OPERATION_NOT_ATTEMPTED."""
 
 
+class FetchNotes:
+    """Tells the watches what is fetched, also where only changes of a session are named (KIP-227)."""
+
+    def __init__(
+        self, watches: FetchWatches, session_partitions: Callable[[int], Iterable[TopicPartition]]
+    ) -> None:
+        """`session_partitions` returns the partitions of a fetch session."""
+        self._watches = watches
+        self._session_partitions = session_partitions
+
+    def note(
+        self,
+        client: Answerable,
+        context: RequestContext,
+        request: FetchRequest,
+        name_of: Callable[[Any], str | None],
+    ) -> None:
+        """Called for each fetch of a client; `name_of` returns the name of a topic of the request."""
+        if not self._watches:
+            return
+        partitions: dict[TopicPartition, None] = {}
+        if _hides_topics(context.api_key, request):
+            partitions |= dict.fromkeys(self._session_partitions(request.session_id))
+        for forgotten in request.forgotten_topics_data:
+            for number in forgotten.partitions:
+                partitions.pop(TopicPartition(name_of(forgotten) or "", number), None)
+        for topic in request.topics:
+            name = name_of(topic)
+            if name is not None:
+                partitions |= {TopicPartition(name, one.partition): None for one in topic.partitions}
+        self._watches.note(context.client_id or "", client.peer_host, partitions)
+
+
 class FaultyDispatch:
-    """Receives decoded requests before their handler while there are rules for requests."""
+    """Receives decoded requests before their handler while there are rules for requests, or watches."""
 
     def __init__(
         self,
@@ -43,11 +79,13 @@ class FaultyDispatch:
         timer: Timer,
         topic_name: Callable[[Any], str | None],
         fetch_anew: Response,
+        fetch_notes: FetchNotes,
     ) -> None:
         """`asker` says whose requests arrive here; `topic_name` returns the name of a topic by its id.
 
         `fetch_anew` makes a client end its fetch session.
         """
+        self._fetch_notes = fetch_notes
         self._rules = rules
         self._asker = asker
         self._timer = timer
@@ -59,6 +97,8 @@ class FaultyDispatch:
     ) -> tuple[Answerable, Handler[Any]] | None:
         """Returns the handler and the client for the request; None if its connection must be closed."""
         topics = self._topics(request)
+        if isinstance(request, FetchRequest) and self._asker is Asker.CLIENTS:
+            self._fetch_notes.note(client, context, request, self._name_of)
         met = self._rules.meet(context.api_key, context.client_id, topics, self._asker)
         if _hides_topics(context.api_key, request) and self._means_fetches(context, met):
             return client, replace(handler, handle=_answering(self._fetch_anew))

@@ -206,8 +206,9 @@ class Cluster:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def restart(self, broker: BrokerId) -> None:
-        """Stop a broker in good order, and start it again."""
-        await self.stop(broker)
+        """Stop a broker in good order, unless it has ended already, and start it again."""
+        if self._node(broker).is_alive:
+            await self.stop(broker)
         await self.start(broker)
 
     def expire_session(self, broker: BrokerId) -> None:
