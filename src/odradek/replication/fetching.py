@@ -20,6 +20,7 @@ from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps, liste
 from odradek.base.ids import NO_BROKER
 from odradek.replication.delayed_fetch import DelayedFetch, UnfilledFetch
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
+from odradek.replication.follower_calls import FollowerCalls
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.isr_maintenance import IsrMaintenance
 from odradek.replication.metering import Meters
@@ -47,6 +48,7 @@ class Fetching:
         "_purgatories",
         "_run_steps",
         "_sends_high_watermarks",
+        "follower_calls",
         "readable",
         "reader",
     )
@@ -55,6 +57,7 @@ class Fetching:
         self,
         hosted: HostedPartitions,
         purgatories: Purgatories,
+        follower_calls: FollowerCalls,
         isr_maintenance: IsrMaintenance,
         meters: Meters,
         clock: Clock,
@@ -66,6 +69,7 @@ class Fetching:
         """`selection` sends consumers to followers, which then must learn of each rise of HW (F6, case H)."""
         self._hosted = hosted
         self._purgatories = purgatories
+        self.follower_calls = follower_calls
         self._isr_maintenance = isr_maintenance
         self._meters = meters
         self._clock = clock
@@ -107,6 +111,7 @@ class Fetching:
         yield
         if (yield from operation.park_in_steps(self._purgatories.fetch)):
             return (yield from self._read_again(params, fetches))
+        self.follower_calls.note_waiting(params, operation)
         return operation
 
     def _read_again(
@@ -173,13 +178,16 @@ class Fetching:
         operation = DelayedFetch(self._unfilled(params, fetches, starts), read_again, later)
         keys = list(dict.fromkeys(fetch.topic_partition for fetch in fetches))
         known = operation.park(self._purgatories.fetch, keys)
-        return operation if known is None else known
+        if known is not None:
+            return known
+        self.follower_calls.note_waiting(params, operation)
+        return operation
 
     def _unfilled(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], starts: Sequence[LogPosition]
     ) -> UnfilledFetch:
         return UnfilledFetch(
-            self._clock.monotonic_ms() + params.max_wait_ms,
+            self._clock.monotonic_ms() + self.follower_calls.max_wait_ms(params),
             params,
             fetches,
             starts,

@@ -60,6 +60,11 @@ class RemoteReplica:
     """The stamp of the session whose fetches count for this replica, while it stands at the leader's end."""
 
     @property
+    def has_fetched(self) -> bool:
+        """Whether it has fetched in this epoch, so that its LEO is known."""
+        return self.log_end.offset != NO_OFFSET
+
+    @property
     def last_caught_up_ms(self) -> int:
         """The latest time at which it is known to have had all that the leader had."""
         stamp = self.stamp

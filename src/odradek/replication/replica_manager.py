@@ -31,6 +31,7 @@ from odradek.replication.delayed_session_fetch import DelayedSessionFetch
 from odradek.replication.fetch_request import FetchParams, Isolation, PartitionFetch
 from odradek.replication.fetch_session import FetchSession, SessionOutcomes
 from odradek.replication.fetching import Fetching
+from odradek.replication.follower_calls import FollowerCalls
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.isr_maintenance import IsrMaintenance
 from odradek.replication.list_offsets import list_offset
@@ -99,9 +100,11 @@ class ReplicaManager:
         )
         """The server runs its periodic tasks, and passes it the results of ISR writes."""
         self._appender = Appender(self._hosted, clock, self.meters, self._on_storage_failure)
+        self._follower_calls = FollowerCalls(self._hosted, self.purgatories)
         self._fetching = Fetching(
             self._hosted,
             self.purgatories,
+            self._follower_calls,
             self.isr_maintenance,
             self.meters,
             clock,
@@ -192,6 +195,8 @@ class ReplicaManager:
                 self.purgatories.wake_soon(
                     status.topic_partition, readers_only=not status.high_watermark_rose
                 )
+                if not status.high_watermark_rose:
+                    self._follower_calls.call(status.topic_partition)
         return statuses
 
     def await_acks(

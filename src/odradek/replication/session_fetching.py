@@ -76,7 +76,10 @@ class SessionFetching:
             self._fetching.note_answer(params, fetches, outcomes)
             return read
         operation = self._delayed(params, news, unseen, later)
-        return self._read_again(params, news) if operation.stand(self._purgatories.fetch) else operation
+        if operation.stand(self._purgatories.fetch):
+            return self._read_again(params, news)
+        self._fetching.follower_calls.note_waiting(params, operation)
+        return operation
 
     def fetch_in_steps(
         self, params: FetchParams, session: FetchSession, later: Later[SessionOutcomes]
@@ -102,6 +105,7 @@ class SessionFetching:
         operation = self._delayed(params, news, unseen, later)
         if (yield from operation.stand_in_steps(self._purgatories.fetch)):
             return (yield from self._read_again_in_steps(params, news))
+        self._fetching.follower_calls.note_waiting(params, operation)
         return operation
 
     def _begin(self, news: SessionNews) -> Unseen:
@@ -184,7 +188,7 @@ class SessionFetching:
         self, params: FetchParams, news: SessionNews, unseen: Unseen, later: Later[SessionOutcomes]
     ) -> DelayedSessionFetch:
         return DelayedSessionFetch(
-            self._clock.monotonic_ms() + params.max_wait_ms,
+            self._clock.monotonic_ms() + self._fetching.follower_calls.max_wait_ms(params),
             params,
             news,
             unseen,
