@@ -547,7 +547,7 @@ def test_corrupt_data_is_logged_and_fetched_again(pair: Brokers) -> None:
     broken[-1] ^= 0xFF
     answered(fetcher, PartitionAnswer(P, ErrorCode.NONE, 2, 0, bytes(broken)))
     assert (pair[2].state(), pair[2].log().end_offset) == (State.DELAYED, 0)
-    (why,) = pair[2].noted(NoteKind.DELAYED)
+    (why,) = pair[2].noted(NoteKind.UNUSABLE)
     assert "CRC" in why
     pair[1].produce(2)
     pair.settle()

@@ -1,5 +1,6 @@
 """Brokers that replicate: three nodes, their controller, the wire's bytes, and what befalls them."""
 
+import logging
 from collections.abc import Sequence
 
 import pytest
@@ -216,6 +217,51 @@ def test_followers_of_a_dead_leader_follow_the_next_one() -> None:
     cluster.world.settle()
     assert code_of(sent) is ErrorCode.NONE
     assert cluster.ends() == [1, 1]
+
+
+def delays_in(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    found = [
+        (record.levelname, record.getMessage())
+        for record in caplog.records
+        if record.name == "odradek.server.node.replica_fetchers"
+    ]
+    caplog.clear()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_ordinary_hand_over_is_no_reason_to_warn(seed: int, caplog: pytest.LogCaptureFixture) -> None:
+    """A clean stop and a start move all leaderships; what is delayed by that ends by itself."""
+    caplog.set_level(logging.INFO)
+    cluster = Cluster(seed, partitions=20)
+    cluster.produce(5)
+    cluster.world.advance(1_000)
+    for broker_id in BROKERS:
+        cluster[broker_id].stop()
+        cluster.world.node(broker_id)
+        cluster.world.advance(5_000)
+    assert [one for one in delays_in(caplog) if one[0] != "INFO"] == []
+    assert cluster.isr() == BROKERS
+
+
+def test_a_leader_that_does_not_answer_is_a_warning_once_it_has_lasted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    cluster = Cluster()
+    cluster.world.cut(1, 3)
+    cluster.world.links.drop(3, 1)
+    cluster.world.advance(31_000)  # `replica.socket.timeout.ms`, and not yet long after it
+    assert [level for level, _ in delays_in(caplog)] == ["INFO"]
+    cluster.world.advance(20_000)
+    (warned,) = delays_in(caplog)
+    assert warned[0] == "WARNING"
+    assert warned[1].startswith("what is fetched from broker 1, delayed for ")
+    cluster.world.heal()
+    cluster.world.advance(5_000)
+    (ended,) = delays_in(caplog)
+    assert ended[0] == "INFO"
+    assert ended[1].startswith("broker 1 answers fetches again after ")
 
 
 def test_a_deleted_topic_is_fetched_no_more() -> None:

@@ -45,6 +45,7 @@ from odradek.replication.fetcher.followed_partition import (
 from odradek.replication.fetcher.leader_session import SESSION_ERRORS
 from odradek.replication.fetcher.partition_queues import PartitionQueues
 from odradek.replication.fetcher.portions import Portion, portions_of
+from odradek.replication.fetcher.refusals import delay_after
 from odradek.replication.fetcher.throttle import Throttle
 from odradek.replication.fetcher.truncation import cut_for
 from odradek.replication.replication_ports import ReplicationQuota
@@ -54,18 +55,6 @@ NAMED_MAX: Final = 1_000
 """The largest number of partitions in one OffsetForLeaderEpoch or ListOffsets request."""
 _PASSING: Final = (CorruptRecord, RecordError, FileUnavailable)
 """Errors of a log after which another attempt may succeed."""
-
-_NOT_LEADER_YET: Final = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    }
-)
-"""The answers of a broker that has not received or obeyed the LeaderAndIsr that makes it the leader."""
-_FIRST_DELAY_MS: Final = 20
-"""The delay after the first such answer in a leader epoch; each further one doubles it, up to the backoff."""
 
 AskT = TypeVar("AskT", EpochAsk, OffsetAsk)
 AnswerT = TypeVar("AnswerT", EpochEndAnswer, OffsetAnswer)
@@ -120,9 +109,17 @@ class Fetcher:
         """Whether a request is under way, or its answer is being applied."""
         return self._in_flight is not None
 
-    def follow(self, topic_partition: TopicPartition, topic_id: TopicId, leader_epoch: LeaderEpoch) -> None:
+    def follow(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: TopicId,
+        leader_epoch: LeaderEpoch,
+        *,
+        was_delayed: bool = False,
+    ) -> None:
         """R5c: follow the partition under this epoch; drops the state of any earlier epoch."""
         followed = self.partitions.add(topic_partition, topic_id, leader_epoch, self._clock.monotonic_ms())
+        followed.was_delayed = was_delayed
         if topic_id == NO_TOPIC_ID:
             self._fail(followed, "its topic has no id, by which a fetch would name it")
 
@@ -214,7 +211,7 @@ class Fetcher:
         asked = {one.topic_partition: one for one in asks}
         portion = Portion()
         try:
-            self.unreachable_because = ""
+            self._on_reached()
             for answer in answers:
                 one = asked.pop(answer.topic_partition, None)
                 followed = self._current(one, state)
@@ -235,7 +232,7 @@ class Fetcher:
             if not session.on_answer(answer.session_id, answer.error_code):
                 self._on_lost_session(answer.error_code)
                 return
-            self.unreachable_because = ""
+            self._on_reached()
             self._lost_sessions = 0
             for part in answer.partitions:
                 asked = session.asked(part.topic_partition)
@@ -404,6 +401,9 @@ class Fetcher:
         self.fetched_bytes += size_bytes
         followed.note_lag(high_watermark, now_ms)
         self._throttle.note_fetched(followed, log, size_bytes)
+        if followed.was_delayed:
+            followed.was_delayed = False
+            self._note(NoteKind.RESUMED, followed, "fetched again")
 
     def _has_changed(self, followed: FollowedPartition, log: FollowedLog) -> bool:
         """Whether the partition's state changed, or it is no longer followed, since the step before."""
@@ -423,24 +423,15 @@ class Fetcher:
                 self._fail(followed, reason, kind=NoteKind.FENCED)
             case _:
                 self._delay(
-                    followed, f"the leader answered {error_code.name}", self._delay_ms(followed, error_code)
+                    followed,
+                    f"the leader answered {error_code.name}",
+                    delay_after(followed, error_code, self._backoff_ms()),
                 )
-
-    def _delay_ms(self, followed: FollowedPartition, error_code: ErrorCode) -> int:
-        """How long to wait after this error: shorter while the leader's own LeaderAndIsr may be on its way.
-
-        The orders of a new leader and of its followers arrive in any order, usually within milliseconds.
-        """
-        backoff_ms = self._backoff_ms()
-        if error_code not in _NOT_LEADER_YET or followed.lag is not None:
-            return backoff_ms
-        followed.refused_delay_ms = min(backoff_ms, max(_FIRST_DELAY_MS, 2 * followed.refused_delay_ms))
-        return followed.refused_delay_ms
 
     def _on_raised(self, followed: FollowedPartition, error: Exception) -> None:
         """X5: called with an error of the local log."""
         if isinstance(error, _PASSING):
-            self._delay(followed, str(error))
+            self._delay(followed, str(error), kind=NoteKind.UNUSABLE)
         elif isinstance(error, OdradekError):
             self._fail(followed, str(error))
         else:
@@ -469,12 +460,24 @@ class Fetcher:
             if followed is not None:
                 self._delay(followed, "the leader did not answer about it")
 
-    def _delay(self, followed: FollowedPartition, reason: str, delay_ms: int | None = None) -> None:
+    def _on_reached(self) -> None:
+        """The leader answers."""
+        if self.unreachable_because:
+            self.unreachable_because = ""
+            self._note(NoteKind.SOURCE_FOUND, None, "it answers again")
+
+    def _delay(
+        self,
+        followed: FollowedPartition,
+        reason: str,
+        delay_ms: int | None = None,
+        kind: NoteKind = NoteKind.DELAYED,
+    ) -> None:
         """`delay_ms` None: `replica.fetch.backoff.ms`."""
         now_ms = self._clock.monotonic_ms()
         followed.delayed_until_ms = now_ms + (self._backoff_ms() if delay_ms is None else delay_ms)
         self._move(followed, Event.DELAYED_BY, reason)
-        self._note(NoteKind.DELAYED, followed, reason)
+        self._note(kind, followed, reason)
 
     def _fail(
         self,

@@ -98,6 +98,7 @@ class FetcherManager:
         leader_epoch: LeaderEpoch,
     ) -> Fetcher | None:
         """R5c: follow this leader; returns the fetcher that may now have a request to send."""
+        before = self.partition(topic_partition)
         key = (leader_id, fetcher_number(topic_partition, self._wanted_per_source()))
         fetcher = self._fetchers.get(key)
         if fetcher is None or self._fetcher_of.get(topic_partition) is not fetcher:
@@ -109,7 +110,8 @@ class FetcherManager:
             fetcher = self._fetchers[key] = Fetcher(
                 *key, self._logs, self._clock, self._backoff_ms, self._notes, self._quota
             )
-        fetcher.follow(topic_partition, topic_id, leader_epoch)
+        was_delayed = before is not None and before.was_delayed
+        fetcher.follow(topic_partition, topic_id, leader_epoch, was_delayed=was_delayed)
         self._fetcher_of[topic_partition] = fetcher
         return fetcher
 

@@ -76,7 +76,11 @@ class NoteKind(Enum):
     BEGUN_WITHIN = "begun within a batch"
     """A log without records begins at the leader's batch that holds the leader's log start."""
     DELAYED = "delayed"
-    """A partition waits for the backoff after an error."""
+    """A partition waits for the backoff after an error that may pass, as in a change of leaders."""
+    UNUSABLE = "unusable"
+    """A partition waits for the backoff because what the leader sent cannot be appended here (X5)."""
+    RESUMED = "resumed"
+    """A partition that was delayed is fetched again."""
     FAILED = "failed"
     """A partition is not fetched any more."""
     FENCED = "waiting for its next leader"
@@ -85,6 +89,8 @@ class NoteKind(Enum):
     """The leader no longer had the session; the fetcher opens a new one."""
     SOURCE_LOST = "source lost"
     """A request was not answered; the fetcher backs off."""
+    SOURCE_FOUND = "source found"
+    """A request was answered after some that were not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,8 @@ class FollowedPartition:
     """While it fetches: the epoch of the log's last record; -1 where there is none."""
     refused_delay_ms: int = 0
     """How long it was delayed by the latest answer of a broker that is not its leader yet; 0 before."""
+    was_delayed: bool = False
+    """Whether it was delayed since it was last fetched, also under earlier epochs."""
     asks_earliest: bool = False
     """While it locates: whether the leader's end is known, and not below LEO (X3)."""
     lag: int | None = None
@@ -151,6 +153,7 @@ class FollowedPartition:
             self.state_since_ms = now_ms
         self.state = after
         self.reason = reason
+        self.was_delayed |= event is Event.DELAYED_BY
 
     def note_lag(self, high_watermark: Offset, now_ms: int) -> None:
         """X2: update the lag from the leader's HW."""

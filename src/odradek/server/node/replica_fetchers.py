@@ -34,6 +34,7 @@ from odradek.replication.fetcher import (
 from odradek.replication.replication_ports import ReplicationQuota
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.edge.complaints import Complaints
+from odradek.server.node.delay_remarks import DelayRemarks, Subject, lasting_ms
 from odradek.server.node.peers import PeerOutcome, PeerRequest, Peers
 from odradek.timer import TimedCall, Timer
 from odradek.wire.message import Message
@@ -93,6 +94,7 @@ class ReplicaFetchers:
         self._remarks = Complaints(_log, timer.clock, "%d more remarks about fetching from leaders")
         more_fenced = "%d more partitions have waited for their next leader"
         self._fenced_remarks = Complaints(_log, timer.clock, more_fenced, level=logging.INFO)
+        self._delays = DelayRemarks(_log, timer, lambda: lasting_ms(settings()), self._is_delayed)
         self._peers: dict[int, Peers] = {}
         """The connections of all fetchers of a number, one to each broker."""
         self._to_ask: dict[Fetcher, None] = {}
@@ -149,6 +151,7 @@ class ReplicaFetchers:
     def close(self) -> None:
         """Called when the broker stops."""
         self.is_closed = True
+        self._delays.close()
         for wake in self._wakes.values():
             wake.cancel()
         self._wakes.clear()
@@ -257,10 +260,28 @@ class ReplicaFetchers:
         """See `FetcherManager.describe`."""
         return self.manager.describe()
 
+    def _is_delayed(self, subject: Subject) -> bool:
+        """Whether a partition, or what is fetched from a broker, is still followed and was delayed."""
+        if isinstance(subject, TopicPartition):
+            followed = self.manager.partition(subject)
+            return followed is not None and followed.was_delayed
+        return any(one.source == subject and one.unreachable_because for one in self.manager.fetchers())
+
     def _note(self, note: Note) -> None:
         self.noted[note.kind] += 1
         self._has_cut |= note.kind in _CUTS
         fields: dict[str, object] = {"leader": note.source}
+        subject = note.source if note.topic_partition is None else note.topic_partition
+        if note.kind in (NoteKind.DELAYED, NoteKind.SOURCE_LOST):
+            self._delays.on_delay(subject, note.source, note.words)
+            return
+        if note.kind is NoteKind.RESUMED:
+            self._delays.on_end(subject, "is fetched again")
+            return
+        if note.kind is NoteKind.SOURCE_FOUND:
+            if not self._is_delayed(subject):  # by another of its fetchers
+                self._delays.on_end(subject, "answers fetches again")
+            return
         if note.topic_partition is None:
             self._remarks.say("fetching from broker %d: %s", note.source, note.words, fields=fields)
             return
