@@ -68,3 +68,16 @@ async def test_brokers_that_give_the_same_address_keep_their_connections(cluster
         assert [outcome.node for outcome in await asyncio.gather(*asks)] == [1, 2, 1, 2]
         assert not [ask for ask in asks if ask.result().error is not None]
     driver.close()
+
+
+@simulate(brokers=3, seeds=12)
+async def test_the_only_living_broker_is_found_at_the_third_attempt_at_the_latest(cluster: Cluster) -> None:
+    for dead in (1, 2):
+        cluster.kill(dead)
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    driver = driver_of(cluster)
+    while not driver.view.is_known:
+        await asyncio.sleep(0.01)
+    assert loop.time() - begun < 0.5, "two waits, of about 100 and 200 ms"
+    driver.close()

@@ -224,6 +224,7 @@ class Driver:
         if done is None:  # the client was closed
             return
         error = outcome.error
+        self.routing.finished(outcome, self.now_ms)
         self._responses += outcome.response is not None
         if error is not None and isinstance(error, ConnectionFailed):
             self.routing.refused(outcome.send, error.code)
@@ -277,19 +278,26 @@ class Driver:
                 link.close()
 
     def _any_link(self) -> Link:
-        """The least loaded link that is ready; else one to any broker that may be connected to now."""
+        """The least loaded link that is ready; else one to a broker that may be connected to now.
+
+        Those to which connections have failed come last, so that a living one is found soon.
+        """
         ready = [link for link in self._links.values() if link.is_ready]
         if ready:
             return min(ready, key=lambda link: link.load)
         nodes = [*self.view.nodes.values(), *self._bootstrap]
         first = self.chance.below(len(nodes))
-        for node in nodes[first:] + nodes[:first]:
+        for node in sorted(nodes[first:] + nodes[:first], key=self._failures_of):
             known = self._links.get((node, _DATA))
             if known is None:
                 return self._link(node, _DATA)
             if not known.is_backing_off:
                 return known
         return self._link(nodes[first], _DATA)
+
+    def _failures_of(self, node: Node) -> int:
+        known = self._links.get((node, _DATA))
+        return 0 if known is None else known.failures
 
 
 def _finish(waiter: asyncio.Future[None]) -> None:

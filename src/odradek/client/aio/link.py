@@ -84,6 +84,11 @@ class Link:
         return self._connection is None and self._not_before_ms > self._now_ms
 
     @property
+    def failures(self) -> int:
+        """How many connections in a row were never usable."""
+        return self._failures
+
+    @property
     def load(self) -> int:
         """How many requests have no outcome yet."""
         return len(self._waiting) + (0 if self._connection is None else self._connection.in_flight)

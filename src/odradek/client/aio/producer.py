@@ -23,7 +23,7 @@ is cancelled is sent all the same.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -59,6 +59,10 @@ class Outgoing(NamedTuple):
     """None: the partitioner decides."""
     timestamp_ms: int | None
     """None: the time when it is added."""
+
+
+_LASTING: Final = frozenset({Cause.FENCED, Cause.REFUSED})
+"""Causes that no broker ends."""
 
 
 class Producer:
@@ -258,12 +262,17 @@ class Producer:
             return [Why(Cause.CLOSED, "the producer was closed")]
         if self._driver is None or self._core is None:
             return []
-        causes = self._core.why(self._driver.now_ms)
+        now_ms, routing = self._driver.now_ms, self._driver.routing
+        causes = self._core.why(now_ms, routing.answers)
         if self._transactions is not None:
-            causes += self._transactions.why(self._driver.now_ms)
+            of_transaction = self._transactions.why(now_ms)
+            has_failed = any(one.cause in _LASTING for one in of_transaction)
+            causes = [*of_transaction, *causes] if has_failed else [*causes, *of_transaction]
         unknown = {_unknown(one.topic, one.partition): one.topic for one in self._unplaced.values()}
         causes = [*(Why(Cause.UNKNOWN_TOPIC, text, {"topic": unknown[text]}) for text in unknown), *causes]
-        return [*self._driver.routing.why(self._driver.now_ms), *causes] if causes else []
+        if causes and causes[0].cause in _LASTING:
+            return causes
+        return [*routing.why(now_ms), *causes] if causes else []
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""

@@ -137,7 +137,7 @@ class Transactions:
         causes = [
             *self._driver.routing.why(now_ms),
             *self._core.why(now_ms),
-            *self._batches.why(now_ms),
+            *self._batches.why(now_ms, self._driver.routing.answers),
         ]
         reason = f": {causes[0]}" if causes else ""
         said = f"{call} has not ended within {self._max_block_ms / 1000:g} s{reason}; call it again to wait"

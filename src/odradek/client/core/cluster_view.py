@@ -119,6 +119,8 @@ class ClusterView:
         """Why a wanted topic is not among them, by name."""
         self.last_error: ApiError | None = None
         """Why the latest request failed; None after an answer."""
+        self.failing_since_ms = 0
+        """When the first request after the last answer failed; meaningless without `last_error`."""
 
     # --- what cores read
 
@@ -220,6 +222,8 @@ class ClusterView:
         assert outcome.send is self._under_way, "one request is under way at a time"
         self._under_way = None
         if isinstance(outcome.error, ApiError):
+            if self.last_error is None:
+                self.failing_since_ms = now_ms
             self.last_error = outcome.error
             self._is_needed = True
             self._retry_later(now_ms)

@@ -19,6 +19,8 @@ from odradek.wire.message import Message
 from odradek.wire.versions import VERSION_LIMIT
 
 REQUEST_TIMEOUT_MS: Final = 30_000
+ANSWER_MS: Final = 500
+"""A request that a broker need not hold back is answered in less time, or a client says that it waits."""
 
 R = TypeVar("R", bound=Message)
 
@@ -72,6 +74,8 @@ class Send:
     """The highest version in which the core can read the answer."""
     lowest: int = 0
     """The lowest version in which the request says all that it is to say."""
+    answer_ms: int | None = ANSWER_MS
+    """How long the answer may rightly take, for `Answers`; None: as long as others take."""
     is_answered: bool = True
     """False for a produce with acks=0: its outcome, without a response, comes when it was written."""
 

@@ -16,6 +16,7 @@ from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.client.core.answers import Answers
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
 from odradek.client.core.requests import (
@@ -52,8 +53,8 @@ class _Coordinator:
     """When it may be looked for again."""
     failures: int = 0
     """How many searches in a row found none."""
-    since_ms: int = 0
-    """Since when it has been looked for; meaningless while it is known."""
+    since_ms: int | None = None
+    """Since when it is looked for, or does not answer; None while it answers."""
     error: ApiError = field(default_factory=lambda: ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
     """What the last search said."""
 
@@ -70,6 +71,8 @@ class Routing:
         backoff_max_ms: int = BACKOFF_MAX_MS,
     ) -> None:
         self._view = view
+        self.answers = Answers(view)
+        """Which brokers answer."""
         self._backoff = Backoff(backoff_ms, backoff_max_ms, chance)
         self._coordinators: dict[ToCoordinator, _Coordinator] = {}
         # The requests whose broker is not known, with the times at which they fail, the oldest first.
@@ -91,6 +94,7 @@ class Routing:
                 still.append((send, deadline_ms))
             else:
                 found.append((send, node, deadline_ms - now_ms))
+                self.answers.sent(send, node, now_ms)
         self._held = still
         return found
 
@@ -105,6 +109,12 @@ class Routing:
                 still.append((send, deadline_ms))
         self._held = still
         return outcomes
+
+    def finished(self, outcome: Outcome, now_ms: int) -> None:
+        """A request that `ready` returned has its outcome; called before anybody else gets it."""
+        self.answers.finished(outcome, now_ms)
+        if isinstance(outcome.send.to, ToCoordinator) and outcome.response is not None:
+            self._coordinators[outcome.send.to].since_ms = None
 
     def refused(self, send: Send, code: ErrorCode) -> None:
         """A broker answered with this code, or the connection to it failed: it may be the wrong one."""
@@ -122,18 +132,19 @@ class Routing:
         return NO_BROKER if known is None else known.node
 
     def why(self, now_ms: int) -> list[Why]:
-        """The causes that lie here: no broker answers, a coordinator or the controller is not known."""
+        """The causes that lie here: no broker answers or lets the client in, a coordinator does not answer,
+        or the controller is not known."""
         causes = []
-        error = self._view.last_error
-        if error is not None:
-            causes.append(Why(Cause.NO_BROKER, f"no broker answers: {error}", {"error": str(error)}))
+        login = self._view.login_error
+        if login is not None:
+            text = f"the brokers do not let this client in: {login}"
+            causes.append(Why(Cause.REFUSED, text, {"code": login.code.name, "error": str(login)}))
+        elif (nobody := self.answers.nobody(now_ms)) is not None:
+            causes.append(nobody)
         for to, known in self._coordinators.items():
-            if known.node == NO_BROKER:
-                name = f"{to.kind.name.lower()} {to.key}"
-                waited_ms = now_ms - known.since_ms
-                text = f"the coordinator of {name} has not been found since {waited_ms / 1000:.0f} s"
-                data = {"key": to.key, "kind": to.kind.name, "ms": waited_ms, "error": str(known.error)}
-                causes.append(Why(Cause.NO_COORDINATOR, text, data))
+            cause = self._why_coordinator(to, known, now_ms)
+            if cause is not None:
+                causes.append(cause)
         if self._view.controller == NO_BROKER and any(
             isinstance(one.to, ToController) for one, _ in self._held
         ):
@@ -191,6 +202,24 @@ class Routing:
 
     # --- helpers
 
+    def _why_coordinator(self, to: ToCoordinator, known: _Coordinator, now_ms: int) -> Why | None:
+        name = f"{to.kind.name.lower()} {to.key}"
+        waited_ms = 0 if known.since_ms is None else now_ms - known.since_ms
+        data: dict[str, object] = {"key": to.key, "kind": to.kind.name, "ms": waited_ms}
+        if known.node == NO_BROKER:
+            text = f"the coordinator of {name} has not been found since {waited_ms / 1000:.0f} s"
+            return Why(Cause.NO_COORDINATOR, text, {**data, "error": str(known.error)})
+        away = self.answers.unreachable(known.node, now_ms)
+        if away is not None:
+            text = f"{away}; it is the coordinator of {name}"
+            return Why(Cause.NO_COORDINATOR, text, {**data, "error": away.data["error"], "node": known.node})
+        late = self.answers.overdue(to, now_ms)
+        return (
+            None
+            if late is None
+            else Why(late.cause, f"{late}; it is the coordinator of {name}", {**late.data, "key": to.key})
+        )
+
     def _node_of(self, send: Send, now_ms: int) -> BrokerId | None:
         match send.to:
             case ToAny():
@@ -204,7 +233,7 @@ class Routing:
                 if known.node not in self._view.nodes and self._view.version > known.as_of:
                     known.node = NO_BROKER
                 node = known.node
-                if node == NO_BROKER and known.search is None and not known.failures:
+                if node == NO_BROKER and known.since_ms is None:
                     known.since_ms = now_ms
         if node not in self._view.nodes:
             self._view.refresh_soon(now_ms)

@@ -18,7 +18,6 @@ from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.member import MemberOptions
 from odradek.client.core.requests import Outcome, Send, ToNode
 from odradek.client.core.routing import Routing
-from odradek.client.core.waiting import Cause
 from odradek.net.request_pipeline import ConnectionFailed, NotConnected
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.wire.messages.consumer_group_heartbeat import (
@@ -71,17 +70,26 @@ SESSION = 17
 class Rig:
     """A core whose brokers 1 and 2 lead orders 0 and 2, and 1 and 3."""
 
-    def __init__(self, *, group: str | None = None, is_committed_only: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        group: str | None = None,
+        instance: str | None = None,
+        protocol: str | None = None,
+        reset_to: int | None = EARLIEST,
+        is_committed_only: bool = False,
+    ) -> None:
         chance = SeededChance(1)
         self.view = ClusterView(chance)
         self.now_ms = 0
-        routing = Routing(self.view, chance)
+        self.routing = Routing(self.view, chance)
         options = ConsumerOptions(
             FetchOptions(is_committed_only=is_committed_only),
-            None if group is None else MemberOptions(group, max_poll_interval_ms=60_000),
-            reset_to=EARLIEST,
+            None if group is None else MemberOptions(group, instance, max_poll_interval_ms=60_000),
+            protocol,
+            reset_to,
         )
-        self.core = ConsumerCore(self.view, routing, chance, options)
+        self.core = ConsumerCore(self.view, self.routing, chance, options)
         self.view.want(["orders"])
         self.refresh()
 
@@ -414,41 +422,6 @@ def test_a_member_whose_application_does_not_poll_leaves_and_loses_its_partition
     lost = rig.core.change()
     assert lost is not None
     assert (lost.change.name, lost.partitions) == ("LOST", frozenset({P0}))
-
-
-def test_why_names_an_offset_that_is_out_of_range() -> None:
-    rig = Rig()
-    rig.assign(P0, at=900)
-    rig.answer(rig.fetches()[1], data(0, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
-    (why,) = rig.core.why(0)
-    assert why.cause is Cause.OFFSET_OUT_OF_RANGE
-    assert str(why) == "orders-0 has no offset 900: it was deleted, or never written"
-
-
-def test_why_names_an_open_transaction_and_how_long_it_has_held_up_the_consumer() -> None:
-    rig = Rig(is_committed_only=True)
-    rig.assign(P0, at=7)
-    for rig.now_ms in (1_000, 21_000, 41_000):
-        rig.answer(rig.fetches()[1], data(0, last_stable_offset=7))
-    (why,) = rig.core.why(rig.now_ms)
-    assert why.cause is Cause.OPEN_TRANSACTION
-    assert str(why) == "orders-0 has been held up by an open transaction at 7 for 40 s"
-    rig.answer(rig.fetches()[1], data(0, last_stable_offset=9))
-    assert rig.core.why(rig.now_ms)[0].cause is not Cause.OPEN_TRANSACTION
-
-
-def test_why_names_what_each_partition_waits_for() -> None:
-    rig = Rig()
-    assert [why.cause for why in rig.core.why(0)] == [Cause.NO_SUBSCRIPTION]
-    rig.assign(P0, P1, P2)
-    fetches = rig.fetches()
-    rig.core.subscription.states[P1].is_paused = True
-    rig.answer(fetches[1], data(0, high_watermark=0), data(2))
-    assert [(why.cause, why.data["partition"]) for why in rig.core.why(0)] == [
-        (Cause.PAUSED, "orders-1"),
-        (Cause.AT_END, "orders-0"),
-        (Cause.FETCHING, "orders-2"),
-    ]
 
 
 def test_an_answer_about_a_position_counts_only_for_what_is_asked_now() -> None:

@@ -22,15 +22,16 @@ from odradek.base.ids import TopicPartition
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord, Convert
 from odradek.client.core.consumer.fetcher import Fetcher, FetchOptions
-from odradek.client.core.consumer.partition_state import Phase
+from odradek.client.core.consumer.held_up import HeldUp
 from odradek.client.core.consumer.positions import Positions
+from odradek.client.core.consumer.reasons import Reasons
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.membership.classic_member import ClassicMember
 from odradek.client.core.membership.consumer_member import ConsumerMember
 from odradek.client.core.membership.member import Member, MemberOptions
 from odradek.client.core.requests import Core, Outcome, Send, earliest
 from odradek.client.core.routing import Routing
-from odradek.client.core.waiting import Cause, Why
+from odradek.client.core.waiting import Why
 
 CLASSIC, CONSUMER = "classic", "consumer"
 
@@ -118,6 +119,17 @@ class ConsumerCore:
             is_committed_only=options.fetch.is_committed_only,
             request_timeout_ms=options.request_timeout_ms,
         )
+        is_committed_only = options.fetch.is_committed_only
+        self._held_up = HeldUp(view, self.subscription, is_committed_only=is_committed_only)
+        self._reasons = Reasons(
+            view,
+            routing,
+            self.subscription,
+            self.fetcher,
+            self.group,
+            is_committed_only=is_committed_only,
+            has_reset=options.reset_to is not None,
+        )
         # Whose each request under way is.
         self._owners: dict[Send, Core] = {}
         # The step that the application has been given; None between steps.
@@ -135,7 +147,9 @@ class ConsumerCore:
         """The subscription has changed: the group must know."""
         assert self._options.member is not None
         if self.member is None or (self.member.has_left and self.member.error is None):
+            failed = None if self.member is None else self.member.failed
             self.member = self._new_member()
+            self.member.failed = failed
         self.member.subscribe(self.subscription.topics)
 
     def polled(self, now_ms: int) -> None:
@@ -245,7 +259,7 @@ class ConsumerCore:
         return earliest(oversleeps_ms, *(part.next_deadline_ms() for part in self._parts()))
 
     def _parts(self) -> list[Core]:
-        parts: list[Core] = [self.positions, self.fetcher]
+        parts: list[Core] = [self.positions, self.fetcher, self._held_up]
         return parts if self.member is None else [self.member, *parts]
 
     # --- metrics
@@ -274,53 +288,7 @@ class ConsumerCore:
 
     def why(self, now_ms: int) -> list[Why]:
         """What keeps the application from getting records, the most important first."""
-        causes = self._routing.why(now_ms)
-        causes += [
-            Why(
-                Cause.UNKNOWN_TOPIC, f"topic {topic}: {code.name.lower().replace('_', ' ')}", {"topic": topic}
-            )
-            for topic, code in self._view.errors.items()
-        ]
-        if self.subscription.is_none:
-            causes.append(Why(Cause.NO_SUBSCRIPTION, "nothing is subscribed to or assigned"))
-            return causes
-        if self.member is not None:
-            causes += self.member.why(now_ms)
-        if not self.subscription.states:
-            text = f"group {self.group} has given no partitions to this member"
-            causes.append(Why(Cause.NO_PARTITIONS, text, {"group": self.group}))
-        if self.fetcher.has_data:
-            causes.append(Why(Cause.RECORDS_READY, "records are here; poll returns them"))
-        for one in self.subscription.states:
-            causes.append(self._why_partition(one, now_ms))
-        order = list(Cause)
-        return sorted(causes, key=lambda why: order.index(why.cause))
-
-    def _why_partition(self, one: TopicPartition, now_ms: int) -> Why:
-        state = self.subscription.states[one]
-        data: dict[str, object] = {"partition": str(one), "position": state.offset}
-        leader = self._view.leader(one)
-        end = state.end(is_committed_only=self._options.fetch.is_committed_only)
-        if state.is_paused:
-            return Why(Cause.PAUSED, f"{one} is paused", data)
-        if leader is None or leader.node not in self._view.nodes:
-            return Why(Cause.NO_LEADER, f"{one} has no leader", data)
-        if state.phase is Phase.NEEDS_VALIDATION:
-            return Why(Cause.VALIDATION, f"{one}: the position is compared with the new leader's log", data)
-        if state.phase is Phase.NEEDS_RESET and state.offset >= 0 and state.reset_timestamp is None:
-            said = f"{one} has no offset {state.offset}: it was deleted, or never written"
-            return Why(Cause.OFFSET_OUT_OF_RANGE, said, data)
-        if state.phase is not Phase.FETCHING:
-            return Why(Cause.NO_POSITION, f"{one}: where to begin is being looked up", data)
-        is_open = state.offset == state.last_stable_offset < state.high_watermark
-        if self._options.fetch.is_committed_only and is_open:
-            since_ms = now_ms if state.held_up_since_ms is None else state.held_up_since_ms
-            data["ms"] = now_ms - since_ms
-            what = f"an open transaction at {state.offset} for {(now_ms - since_ms) / 1000:.0f} s"
-            return Why(Cause.OPEN_TRANSACTION, f"{one} has been held up by {what}", data)
-        if state.offset == end:
-            return Why(Cause.AT_END, f"{one} is read to its end, offset {end}", data)
-        return Why(Cause.FETCHING, f"{one} is being fetched from offset {state.offset}", data)
+        return self._reasons.why(self.member, now_ms)
 
     # --- helpers
 

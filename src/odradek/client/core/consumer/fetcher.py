@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
-from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_TOPIC_ID, BrokerId, Offset, TopicPartition
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, NO_TOPIC_ID, BrokerId, Offset, TopicPartition
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.completed_fetch import (
     WORK_RECORDS_MAX,
@@ -28,7 +28,7 @@ from odradek.client.core.consumer.completed_fetch import (
 from odradek.client.core.consumer.fetch_session import FetchSession, SessionRequest, Wanted
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
-from odradek.client.core.requests import Outcome, Send, ToNode
+from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToNode
 from odradek.client.refusal import known_code
 from odradek.wire.messages.fetch import (
     FetchPartition,
@@ -118,6 +118,11 @@ class Fetcher:
         return any(self._is_returnable(one.partition) for one in self._completed())
 
     @property
+    def has_records(self) -> bool:
+        """Whether `take` returns something: what is here continues at a position."""
+        return any(self._is_current(one) and self._is_returnable(one.partition) for one in self._completed())
+
+    @property
     def buffered(self) -> set[TopicPartition]:
         """The partitions with data that was not returned yet."""
         return {one.partition for one in self._completed()}
@@ -134,6 +139,7 @@ class Fetcher:
                 self._request(session.next_request(wanted)),
                 tag=node,
                 timeout_ms=self._options.request_timeout_ms + self._options.max_wait_ms,
+                answer_ms=self._options.max_wait_ms + ANSWER_MS,
                 highest=_BY_NAME if any(one.topic_id == NO_TOPIC_ID for one in wanted.values()) else _HIGHEST,
             )
             self._in_flight[node] = send, wanted
@@ -223,7 +229,7 @@ class Fetcher:
         session = self._sessions[node]
         if outcome.error is not None:
             session.failed()
-            self._retry(wanted, now_ms)
+            self._retry(wanted, outcome.error, now_ms)
             return
         answer = outcome.answer(FetchResponse)
         code = known_code(answer.error_code)
@@ -231,23 +237,30 @@ class Fetcher:
             session.lost() if code in _SESSION_LOST else session.failed()
             if code not in _SESSION_LOST or code is ErrorCode.INCONSISTENT_TOPIC_ID:
                 self._view.refresh_soon(now_ms)
-                self._retry(wanted, now_ms)
+                self._retry(wanted, ApiError(code, code.name.lower().replace("_", " ")), now_ms)
             return
         named = dict(self._named(answer))
         if not session.is_answer_to(set(named)):
             session.failed()
-            self._retry(wanted, now_ms)
+            said = "the broker's answer names other partitions than the request"
+            self._retry(wanted, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said), now_ms)
             return
         session.answered(answer.session_id)
-        for partition, data in named.items():
-            self._take_in(partition, wanted[partition], data, now_ms)
+        for partition, asked in wanted.items():
+            state = self._subscription.states.get(partition)
+            if state is None or state.phase is not Phase.FETCHING or state.offset != asked.offset:
+                continue  # it was revoked, or the application has moved the position
+            state.failed = None
+            if partition in named:  # else there is no news of it
+                self._take_in(partition, state, named[partition], now_ms)
+            _note_hold_up(state, asked.offset, now_ms)
         self._subscription.turn(one for one, data in named.items() if data.records)
 
-    def _retry(self, wanted: Mapping[TopicPartition, Wanted], now_ms: int) -> None:
+    def _retry(self, wanted: Mapping[TopicPartition, Wanted], error: ApiError, now_ms: int) -> None:
         for partition in wanted:
             state = self._subscription.states.get(partition)
             if state is not None:
-                state.retry_ms = now_ms + _RETRY_MS
+                state.retry_ms, state.failed = now_ms + _RETRY_MS, error
 
     def _named(self, answer: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
         for topic in answer.responses:
@@ -255,18 +268,13 @@ class Fetcher:
             for data in topic.partitions:
                 yield TopicPartition(name, data.partition_index), data
 
-    def _take_in(self, partition: TopicPartition, wanted: Wanted, data: PartitionData, now_ms: int) -> None:
-        state = self._subscription.states.get(partition)
-        if state is None or state.phase is not Phase.FETCHING or state.offset != wanted.offset:
-            return  # it was revoked, or the application has moved the position
+    def _take_in(
+        self, partition: TopicPartition, state: PartitionState, data: PartitionData, now_ms: int
+    ) -> None:
         code = known_code(data.error_code)
         if code is ErrorCode.NONE:
             state.high_watermark, state.log_start_offset = data.high_watermark, data.log_start_offset
             state.last_stable_offset = data.last_stable_offset
-            if not wanted.offset == data.last_stable_offset < data.high_watermark:
-                state.held_up_since_ms = None
-            elif state.held_up_since_ms is None:
-                state.held_up_since_ms = now_ms
             if data.preferred_read_replica >= 0:
                 state.replica = data.preferred_read_replica
                 state.replica_until_ms = now_ms + self._options.metadata_max_age_ms
@@ -274,7 +282,7 @@ class Fetcher:
                 self._queue.append(
                     CompletedFetch(
                         partition,
-                        wanted.offset,
+                        state.offset,
                         data,
                         is_committed_only=self._options.is_committed_only,
                         checks_crc=self._options.checks_crc,
@@ -289,6 +297,8 @@ class Fetcher:
     def _refused(
         self, partition: TopicPartition, state: PartitionState, code: ErrorCode, now_ms: int
     ) -> None:
+        words = code.name.lower().replace("_", " ")
+        state.failed = ApiError(code, f"{partition} cannot be read: {words}")
         if code is ErrorCode.OFFSET_OUT_OF_RANGE and state.replica != NO_BROKER:
             state.replica = NO_BROKER  # a follower may lack what the leader has
         elif code is ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -301,8 +311,7 @@ class Fetcher:
         elif code.is_retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
             state.retry_ms = now_ms + _RETRY_MS
         else:
-            words = code.name.lower().replace("_", " ")
-            state.error = ApiError(code, f"{partition} cannot be read: {words}")
+            state.error = state.failed
 
     # --- what is returned
 
@@ -380,11 +389,13 @@ class Fetcher:
         try:
             number = read(current, count)
         except OdradekError as error:
+            state.unreadable = current.next_offset, str(error)
             if not is_first:
                 return 0
             said = f"{current.partition} cannot be read at offset {current.next_offset}: {error}"
             raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"{said}; seek behind it to go on") from error
-        except Exception:
+        except Exception as error:
+            state.unreadable = current.next_offset, f"{type(error).__name__}: {error}"
             if not is_first:
                 return 0
             raise
@@ -415,3 +426,12 @@ class Fetcher:
         if self._next is not None:
             yield self._next
         yield from self._queue
+
+
+def _note_hold_up(state: PartitionState, asked: Offset, now_ms: int) -> None:
+    """After an answer to a fetch from `asked`: since when an open transaction begins there."""
+    if not asked == state.last_stable_offset < state.high_watermark:
+        state.held_up_since_ms = state.held_up_by = None
+        state.held_up_asked = NO_OFFSET
+    elif state.held_up_since_ms is None:
+        state.held_up_since_ms = now_ms

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from odradek.base.errors import OdradekError
-from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from odradek.base.errors import ApiError, OdradekError
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset, ProducerId
 
 
 class Phase(Enum):
@@ -52,11 +52,19 @@ class PartitionState:
     """Before this time nothing is asked about it: something has just failed. 0 when the time has come."""
     error: OdradekError | None = None
     """What the application must be told; the next poll raises it."""
+    failed: ApiError | None = None
+    """Why the latest request about it failed, also when the application was told; None after an answer."""
+    unreadable: tuple[Offset, str] | None = None
+    """The offset of the last record that could not be read, and why; None before one."""
     high_watermark: Offset = NO_OFFSET
     last_stable_offset: Offset = NO_OFFSET
     log_start_offset: Offset = NO_OFFSET
     held_up_since_ms: int | None = None
     """Since when answers say that an open transaction begins at the position; None if they do not."""
+    held_up_by: ProducerId | None = None
+    """Whose transaction that is; None while it is not known."""
+    held_up_asked: Offset = NO_OFFSET
+    """The position for which the leader was asked whose it is."""
     replica: BrokerId = NO_BROKER
     """The replica to fetch from (KIP-392); NO_BROKER: the leader."""
     replica_until_ms: int = 0
@@ -71,14 +79,14 @@ class PartitionState:
         """The application's choice; it ends whatever was under way."""
         self.phase = Phase.FETCHING
         self.offset, self.epoch, self.leader_epoch = offset, epoch, NO_EPOCH
-        self.reset_timestamp = self.error = None
+        self.reset_timestamp = self.error = self.failed = None
         self.retry_ms = 0
 
     def reset(self, timestamp: int | None) -> None:
         """Look the position up: by this timestamp, or as the setting says."""
         self.phase = Phase.NEEDS_RESET
         self.reset_timestamp = timestamp
-        self.error = None
+        self.error = self.failed = None
         self.retry_ms = 0
 
     def end(self, *, is_committed_only: bool) -> Offset:

@@ -316,6 +316,7 @@ class Positions:
             state = self._waits(asked, one)
             if state is None:
                 continue
+            state.failed = error
             if error.code.is_retriable:
                 state.retry_ms = now_ms + _RETRY_MS
             elif error.code is ErrorCode.UNSUPPORTED_VERSION and asked.phase is Phase.NEEDS_VALIDATION:
@@ -326,12 +327,13 @@ class Positions:
     def _refused(self, one: TopicPartition, state: PartitionState, code: ErrorCode, now_ms: int) -> None:
         stale = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
         changing = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
+        words = code.name.lower().replace("_", " ")
+        state.failed = ApiError(code, f"the position of {one} cannot be found: {words}")
         if code.is_retriable or code in stale or code in changing:
             self._view.refresh_soon(now_ms)
             state.retry_ms = now_ms + _RETRY_MS
         else:
-            words = code.name.lower().replace("_", " ")
-            state.error = ApiError(code, f"the position of {one} cannot be found: {words}")
+            state.error = state.failed
 
     def _take_committed(self, asked: _Asked, answer: OffsetFetchResponse, now_ms: int) -> None:
         group_code, found = fetched_offsets(answer)
@@ -350,11 +352,12 @@ class Positions:
                 state.error = _left_out(one)
             elif entry.committed_offset < 0:
                 state.go(Phase.NEEDS_RESET)
+                state.failed = None
             else:
                 state.go(Phase.FETCHING)
                 state.offset, state.epoch = entry.committed_offset, entry.committed_leader_epoch
                 state.leader_epoch = NO_EPOCH
-                state.retry_ms = 0
+                state.retry_ms, state.failed = 0, None
 
     def _expect(self, asked: _Asked, now_ms: int) -> None:
         """Ask again later about what the answer leaves out; what it names overrides that."""
@@ -377,7 +380,7 @@ class Positions:
                     continue
                 state.go(Phase.FETCHING)
                 state.offset, state.epoch, state.leader_epoch = one.offset, NO_EPOCH, NO_EPOCH
-                state.reset_timestamp = None
+                state.reset_timestamp = state.failed = None
                 state.retry_ms = 0
 
     def _take_validation(self, asked: _Asked, answer: OffsetForLeaderEpochResponse, now_ms: int) -> None:
@@ -400,7 +403,7 @@ class Positions:
         leader = self._view.leader(partition)
         state.go(Phase.FETCHING)
         state.leader_epoch = NO_EPOCH if leader is None else leader.epoch
-        state.retry_ms = 0
+        state.retry_ms, state.failed = 0, None
 
     def _cut_off(self, partition: TopicPartition, state: PartitionState, end: Offset) -> None:
         """The log ends before the position (KIP-320): read on where it was cut off, or tell."""

@@ -19,8 +19,8 @@ from odradek.base.ids import TopicPartition
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
 from odradek.client.core.membership.classic_share import assignment, shares, subscriber_of, subscription
-from odradek.client.core.membership.member import MemberOptions, Target
-from odradek.client.core.requests import Outcome, Send, ToCoordinator
+from odradek.client.core.membership.member import MemberOptions, Target, kept_out
+from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.refusal import known_code
@@ -77,7 +77,8 @@ class ClassicMember:
         self._backoff = Backoff(BACKOFF_MS, BACKOFF_MAX_MS, chance)
         self._is_cooperative = options.strategies == _COOPERATIVE
         self._place = Place.OUT
-        self._since_ms = 0
+        # Since when the group rebalances, as this member knows; None while it does not.
+        self._since_ms: int | None = None
         # What it subscribes to, and what its last join said.
         self._topics: frozenset[str] = frozenset()
         self._told: frozenset[str] = frozenset()
@@ -101,6 +102,7 @@ class ClassicMember:
         self.instance = options.instance
         self.checks_epoch = False
         self.error: OdradekError | None = None
+        self.failed: ApiError | None = None
 
     @property
     def is_joined(self) -> bool:
@@ -140,7 +142,7 @@ class ClassicMember:
             if not partitions:
                 self._go(Place.JOINING)
         elif self._assigned == partitions:
-            self._assigned = None
+            self._assigned = self._since_ms = None
             joins = self._joins_then or (self._is_cooperative and has_revoked)
             if joins and self._place is Place.STABLE:
                 self._go(Place.JOINING)
@@ -160,9 +162,11 @@ class ClassicMember:
 
     def why(self, now_ms: int) -> list[Why]:
         """See `Member`."""
+        if self.failed is not None:
+            return [kept_out(self.group, self.instance, self.failed)]
         if self._place in (Place.OUT, Place.STABLE, Place.LEAVING) and self._assigned is None:
             return []
-        waited_ms = now_ms - self._since_ms
+        waited_ms = 0 if self._since_ms is None else now_ms - self._since_ms
         text = f"group {self.group} has been rebalancing for {waited_ms / 1000:.0f} s: {self._waits_for}"
         data: dict[str, object] = {"group": self.group, "ms": waited_ms, "at": self._place.name}
         if self._place is Place.SYNCING and self._leader != self.member:
@@ -198,18 +202,23 @@ class ClassicMember:
             self._rejoin()
         request: Message
         timeout_ms = self._options.request_timeout_ms
+        answer_ms: int | None = ANSWER_MS
         match self._place:
             case Place.JOINING:
-                self._since_ms = now_ms
+                self._rebalances_since(now_ms)
                 request = self._join_request()
                 timeout_ms = max(timeout_ms, self._options.max_poll_interval_ms + _ANSWER_MS)
+                # The broker gives a new member its id at once, and then waits for the others.
+                answer_ms = None if self.member or self.instance is not None else ANSWER_MS
             case Place.SHARING:
                 if not self._knows_topics(now_ms):
                     return ()
                 self._go(Place.SYNCING)
                 request = self._sync_request()
+                answer_ms = None
             case Place.SYNCING:
                 request = self._sync_request()
+                answer_ms = None
             case Place.LEAVING:
                 identity = MemberIdentity(self.member, None, "the consumer is being closed")
                 request = LeaveGroupRequest(group_id=self.group, member_id=self.member, members=[identity])
@@ -220,7 +229,7 @@ class ClassicMember:
                     member_id=self.member,
                     group_instance_id=self.instance,
                 )
-        self._under_way = Send(ToCoordinator(self.group), request, timeout_ms=timeout_ms)
+        self._under_way = Send(ToCoordinator(self.group), request, timeout_ms=timeout_ms, answer_ms=answer_ms)
         return (self._under_way,)
 
     def next_deadline_ms(self) -> int | None:
@@ -261,6 +270,7 @@ class ClassicMember:
         elif code is ErrorCode.NONE:
             self._accepted(response, now_ms)
         elif code is ErrorCode.REBALANCE_IN_PROGRESS:
+            self._rebalances_since(now_ms)
             if self._place in (Place.STABLE, Place.REVOKING):
                 # Where the listener must be called before the next JoinGroup, the heartbeat interval stays.
                 joins_now = self._rejoin()
@@ -302,6 +312,7 @@ class ClassicMember:
                     self._give_up(ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, said))
                     return
                 self._go(Place.STABLE)
+                self.failed = None
 
     def _fault(self) -> str:
         """As the leader: why it cannot assign; "" if it can."""
@@ -404,6 +415,10 @@ class ClassicMember:
         self._go(Place.JOINING)
         self._retry(now_ms)
 
+    def _rebalances_since(self, now_ms: int) -> None:
+        if self._since_ms is None:
+            self._since_ms = now_ms
+
     def _lose(self) -> None:
         """What it has is gone, and what it was given, of which the application may hear at this moment."""
         self._is_lost = self._is_lost or bool(self._owned or self._assigned)
@@ -417,4 +432,5 @@ class ClassicMember:
         self._go(Place.OUT)
         self.epoch = _NO_GENERATION
         self._lose()
-        self.error = error
+        self._since_ms = None
+        self.error = self.failed = error

@@ -19,7 +19,7 @@ from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
-from odradek.client.core.membership.member import MemberOptions, Target
+from odradek.client.core.membership.member import MemberOptions, Target, kept_out
 from odradek.client.core.requests import Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
@@ -64,8 +64,8 @@ class ConsumerMember:
         self._routing = routing
         self._backoff = Backoff(BACKOFF_MS, BACKOFF_MAX_MS, chance)
         self._place = Place.OUT
-        # Since when it is joining.
-        self._since_ms = 0
+        # Since when it is joining or being given partitions; None while it is not.
+        self._since_ms: int | None = None
         self._topics: frozenset[str] = frozenset()
         # Whether the next heartbeat tells the topics, and whether it tells the partitions.
         self._tells_topics = self._tells_partitions = False
@@ -83,6 +83,7 @@ class ConsumerMember:
         self.instance = options.instance
         self.checks_epoch = True
         self.error: OdradekError | None = None
+        self.failed: ApiError | None = None
 
     @property
     def is_joined(self) -> bool:
@@ -141,9 +142,11 @@ class ConsumerMember:
 
     def why(self, now_ms: int) -> list[Why]:
         """See `Member`."""
+        if self.failed is not None:
+            return [kept_out(self.group, self.instance, self.failed)]
         if self._place is not Place.JOINING and self._assigned is None and not self._is_lost:
             return []
-        waited_ms = now_ms - self._since_ms
+        waited_ms = 0 if self._since_ms is None else now_ms - self._since_ms
         text = f"group {self.group} has been giving partitions to this member for {waited_ms / 1000:.0f} s"
         return [Why(Cause.REBALANCE, text, {"group": self.group, "ms": waited_ms})]
 
@@ -155,6 +158,8 @@ class ConsumerMember:
             return ()
         if self._waits_for_application:
             return ()
+        if self._place is Place.JOINING and self._since_ms is None:
+            self._since_ms = now_ms
         self._under_way = Send(
             ToCoordinator(self.group), self._request(), timeout_ms=self._options.request_timeout_ms
         )
@@ -191,15 +196,20 @@ class ConsumerMember:
             self._lose()
             self._join()
             self._retry(now_ms)
-        elif code.is_retriable or code is ErrorCode.UNRELEASED_INSTANCE_ID:
+        elif code is ErrorCode.UNRELEASED_INSTANCE_ID:
+            self.failed = ApiError(code, answer.error_message or code.name)
+            self._retry(now_ms)
+        elif code.is_retriable:
             self._retry(now_ms)
         else:
             self._give_up(ApiError(code, f"group {self.group}: {answer.error_message or code.name}"))
 
     def _answered(self, answer: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
         self._failures = 0
+        self.failed = None
         if self._place is Place.JOINING:
             self._go(Place.IN)
+            self._since_ms = None
         self.epoch = answer.member_epoch
         self._next_ms = now_ms + max(_INTERVAL_MS_MIN, answer.heartbeat_interval_ms)
         if answer.assignment is not None:
@@ -270,4 +280,5 @@ class ConsumerMember:
         self._go(Place.OUT)
         self._lose()
         self.epoch = _JOIN_EPOCH
-        self.error = error
+        self._since_ms = None
+        self.error = self.failed = error

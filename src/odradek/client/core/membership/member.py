@@ -8,10 +8,11 @@ application has been told.
 from dataclasses import dataclass
 from typing import Protocol
 
-from odradek.base.errors import OdradekError
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.requests import Core
-from odradek.client.core.waiting import Why
+from odradek.client.core.waiting import Cause, Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,15 @@ class MemberOptions:
     request_timeout_ms: int = 30_000
 
 
+def kept_out(group: str, instance: str | None, error: ApiError) -> Why:
+    """That the group does not take a member: another one has its instance id, or it is refused."""
+    if error.code in (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID):
+        text = f"another member of group {group} has the group.instance.id {instance}: {error}"
+        return Why(Cause.FENCED, text, {"group": group, "instance": instance, "code": error.code.name})
+    text = f"group {group} does not take this member: {error}"
+    return Why(Cause.REFUSED, text, {"group": group, "code": error.code.name})
+
+
 class Member(Core, Protocol):
     """See the module; `due`, `outcome` and `next_deadline_ms` are those of a `Core`."""
 
@@ -48,6 +58,8 @@ class Member(Core, Protocol):
     checks_epoch: bool
     error: OdradekError | None
     """What the application must be told; the consumer takes it."""
+    failed: ApiError | None
+    """Why it is kept out of the group, also when the application was told; None while it is not."""
 
     @property
     def is_joined(self) -> bool:

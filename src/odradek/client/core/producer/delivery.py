@@ -18,6 +18,7 @@ from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.client.core.answers import Answers
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.accumulator import Accumulator
@@ -26,10 +27,11 @@ from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.identity_request import IdentityRequest
 from odradek.client.core.producer.partition_queue import Verdict
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
+from odradek.client.core.producer.reasons import Reasons
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.producer.transaction import State, Transaction
 from odradek.client.core.requests import Outcome, Send, ToNode, earliest
-from odradek.client.core.waiting import Cause, Why
+from odradek.client.core.waiting import Why
 from odradek.client.partitioning import partition_of_key
 from odradek.client.refusal import known_code
 from odradek.net.request_pipeline import NotConnected
@@ -74,6 +76,7 @@ class ProducerCore:
         self.identity = Identity(is_transactional=is_transactional) if settings.is_idempotent else None
         """None for a producer that is not idempotent; in transactions the coordinator's answers set it."""
         self._batches = Accumulator(settings, self.identity)
+        self._reasons = Reasons(settings, view, self._batches)
         # How many requests each broker has not answered.
         self._in_flight: dict[BrokerId, int] = defaultdict(int)
         # None where there is no identity, or the coordinator of transactions gives it.
@@ -447,35 +450,9 @@ class ProducerCore:
 
     # --- why
 
-    def why(self, now_ms: int) -> list[Why]:
+    def why(self, now_ms: int, answers: Answers | None = None) -> list[Why]:
         """What keeps records from being acknowledged, the worst cause first; empty if nothing does."""
-        causes = []
-        if self._batches.is_memory_wanted:
-            limit, used = self._settings.buffer_memory, self._batches.memory_used
-            text = f"buffer.memory is used up: {used} of {limit} bytes wait for their acknowledgement"
-            causes.append(Why(Cause.MEMORY, text, {"used": used, "limit": limit}))
-        if self._ask_error is not None and self._batches.busy:
-            text = f"the producer has no producer id: {self._ask_error}"
-            causes.append(Why(Cause.REQUEST, text, {"error": str(self._ask_error)}))
-        causes += [self._why_partition(partition, now_ms) for partition in self._batches.busy]
-        return sorted(causes, key=lambda one: _RANKS[one.cause])
-
-    def _why_partition(self, partition: TopicPartition, now_ms: int) -> Why:
-        name = str(partition)
-        queue = self._batches.queue(partition)
-        if not self._has_leader(partition):
-            return Why(Cause.NO_LEADER, f"{name} has no leader", {"partition": name})
-        failed = [one for one in [*queue.in_flight, *queue.waiting] if one.last_error is not None]
-        if failed:
-            oldest = failed[0]
-            text = f"{name} was sent {oldest.attempts} times and is not acknowledged: {oldest.last_error}"
-            return Why(Cause.RETRY, text, {"partition": name, "attempts": oldest.attempts})
-        if queue.in_flight:
-            waited_ms = now_ms - queue.in_flight[0].opened_ms
-            text = f"the leader of {name} has not answered yet; its oldest batch is {waited_ms} ms old"
-            return Why(Cause.REQUEST, text, {"partition": name, "ms": waited_ms})
-        text = f"{name} waits up to {self._settings.linger_ms} ms for more records, as linger.ms says"
-        return Why(Cause.LINGER, text, {"partition": name, "ms": self._settings.linger_ms})
+        return self._reasons.why(self._ask_error, answers, now_ms)
 
 
 _WRONG_LEADER: Final = frozenset(
@@ -487,7 +464,3 @@ _WRONG_LEADER: Final = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-_RANKS: Final = {
-    cause: rank
-    for rank, cause in enumerate((Cause.NO_LEADER, Cause.RETRY, Cause.MEMORY, Cause.REQUEST, Cause.LINGER))
-}

@@ -161,9 +161,19 @@ class TransactionCore:
     def why(self, now_ms: int) -> list[Why]:
         """What the transaction waits for besides its batches."""
         name = self._transaction.transactional_id
+        failed = self._transaction.error
+        if failed is not None and (self._transaction.state is State.FATAL_ERROR or failed.code in _FENCED):
+            data = {"transactional_id": name, "code": failed.code.name}
+            if failed.code in _FENCED:
+                text = f"another producer has the transactional id {name}: {failed}"
+                return [Why(Cause.FENCED, text, data)]
+            return [
+                Why(Cause.REFUSED, f"the producer with transactional id {name} has failed: {failed}", data)
+            ]
         if self._last_error is not None:
             text = f"transaction {name} is held up: {self._last_error}"
-            return [Why(Cause.RETRY, text, {"transactional_id": name, "error": str(self._last_error)})]
+            data = {"transactional_id": name, "code": self._last_error.code.name}
+            return [Why(Cause.RETRY, text, {**data, "error": str(self._last_error)})]
         if self._under_way is not None:
             asked = self._under_way.tag
             assert isinstance(asked, _Asked)
