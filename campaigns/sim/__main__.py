@@ -54,7 +54,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="./dev sim", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", type=int, help="one seed")
-    parser.add_argument("--seeds", type=_seeds, help="a range of seeds, both ends included: 0-1999")
+    parser.add_argument("--seeds", type=seeds_in, help="a range of seeds, both ends included: 0-1999")
     parser.add_argument("--brokers", type=int, default=3, help="brokers in the cluster (default 3)")
     parser.add_argument(
         "--mishaps", type=_numbers, help="the numbers of the mishaps that happen (default: all)"
@@ -75,7 +75,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _seeds(text: str) -> range:
+def seeds_in(text: str) -> range:
+    """The seeds of a text such as 0-99 or 7. Raises ArgumentTypeError."""
     first, _, last = text.partition("-")
     try:
         return range(int(first), int(last or first) + 1)
