@@ -7,7 +7,7 @@ from peers import BrokerProcess, KafkaTools
 
 from compat import members
 from compat.clients import Client, Record, Refused
-from compat.members import COOPERATIVE_STICKY, RANGE, Member, Membership, poll_until
+from compat.members import COOPERATIVE_STICKY, RANGE, STICKY, Member, Membership, poll_until
 from odradek.base.error_codes import ErrorCode
 
 pytestmark = pytest.mark.needs_api("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch")
@@ -144,6 +144,38 @@ def test_a_cooperative_rebalance_takes_only_what_moves(
 
     poll_until([first, second], is_shared, "the partitions were never shared")
     assert all(first.assignment() <= each for each in held), held
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower"),
+    [
+        *(("odradek", library) for library in members.STICKY_LIBRARIES),
+        # kafka-python 3 puts a version before what a member had, and reads nobody else's.
+        *((library, "odradek") for library in members.STICKY_LIBRARIES if library != "kafka-python"),
+    ],
+)
+def test_sticky_members_of_two_libraries_keep_what_they_had(
+    leader: str, follower: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]
+) -> None:
+    """KIP-54: the first member leads, and knows what the others had by what they tell."""
+    group = fresh_name()
+    first = join(leader, group, four_partitions, strategy=STICKY)
+    share([first], [4])
+    second = join(follower, group, four_partitions, strategy=STICKY)
+    share([first, second], [2, 2])
+    had = [first.assignment(), second.assignment()]
+    third = join("odradek", group, four_partitions, strategy=STICKY)
+    share([first, second, third], [1, 1, 2])
+    kept = [first.assignment(), second.assignment()]
+    assert [one <= before for one, before in zip(kept, had, strict=True)] == [True, True], (had, kept)
+    third.leave()
+    share([first, second], [2, 2])
+    assert [
+        now >= before for now, before in zip([first.assignment(), second.assignment()], kept, strict=True)
+    ] == [
+        True,
+        True,
+    ], kept
 
 
 @pytest.mark.parametrize("library", members.STATIC_LIBRARIES)

@@ -7,7 +7,7 @@ from compat.clients.program import ProgramClient
 from compat.members.aiokafka import AiokafkaMember
 from compat.members.confluent import ConfluentMember
 from compat.members.kafka_python import KafkaPythonMember
-from compat.members.model import COOPERATIVE_STICKY, RANGE, Member, Membership, poll_until
+from compat.members.model import COOPERATIVE_STICKY, RANGE, STICKY, Member, Membership, poll_until
 from compat.members.odradek import OdradekMember
 from compat.members.program import ProgramMember
 
@@ -23,6 +23,8 @@ LIBRARIES = (*IN_PYTHON, *PROGRAMS)
 RANGE_LIBRARIES = tuple(name for name in LIBRARIES if name != "kafkajs")
 # Those that rebalance cooperatively (KIP-429).
 COOPERATIVE_LIBRARIES = ("confluent-kafka", "kafka-python", "java", "franz-go", "sarama")
+# Those with Kafka's older sticky strategy, which gives everything back first (KIP-54).
+STICKY_LIBRARIES = ("aiokafka", "kafka-python", "java")
 # Those with static members (KIP-345).
 STATIC_LIBRARIES = (*COOPERATIVE_LIBRARIES, "aiokafka")
 # Those whose poll reports a fenced member. aiokafka's heartbeats do not carry the instance id, so it
@@ -52,6 +54,8 @@ __all__ = [
     "RANGE",
     "RANGE_LIBRARIES",
     "STATIC_LIBRARIES",
+    "STICKY",
+    "STICKY_LIBRARIES",
     "Member",
     "Membership",
     "join",

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import KafkaError
 from peers.waiting import WAIT_S_MAX
 
@@ -15,12 +16,16 @@ from compat.clients.model import Record
 from compat.members.model import (
     HEARTBEAT_INTERVAL_MS,
     POLL_S,
+    RANGE,
     SESSION_TIMEOUT_MS,
+    STICKY,
     Member,
     Membership,
 )
 
 T = TypeVar("T")
+
+ASSIGNORS = {RANGE: RangePartitionAssignor, STICKY: StickyPartitionAssignor}
 
 
 class AiokafkaMember(Member):
@@ -62,7 +67,7 @@ class AiokafkaMember(Member):
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             group_instance_id=self.membership.instance_id,
-            partition_assignment_strategy=[RangePartitionAssignor],
+            partition_assignment_strategy=[ASSIGNORS[self.membership.strategy]],
             session_timeout_ms=SESSION_TIMEOUT_MS,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
         )

@@ -3,6 +3,7 @@
 from kafka import KafkaConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
 from compat.clients.kafka_python import record_of, refusals
 from compat.clients.model import Record
@@ -12,11 +13,16 @@ from compat.members.model import (
     POLL_S,
     RANGE,
     SESSION_TIMEOUT_MS,
+    STICKY,
     Member,
     Membership,
 )
 
-ASSIGNORS = {RANGE: RangePartitionAssignor, COOPERATIVE_STICKY: CooperativeStickyAssignor}
+ASSIGNORS = {
+    RANGE: RangePartitionAssignor,
+    STICKY: StickyPartitionAssignor,
+    COOPERATIVE_STICKY: CooperativeStickyAssignor,
+}
 
 # A poll that ends while the member still joins drops the join and the next poll begins anew: on a slow
 # machine short polls never get an assignment.

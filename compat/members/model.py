@@ -22,6 +22,7 @@ SESSION_TIMEOUT_MS = 10_000
 HEARTBEAT_INTERVAL_MS = 300
 
 RANGE = "range"
+STICKY = "sticky"
 COOPERATIVE_STICKY = "cooperative-sticky"
 
 

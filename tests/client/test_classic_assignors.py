@@ -1,6 +1,7 @@
 """How the leader of a classic group shares out partitions."""
 
 from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from odradek.client.classic_assignors import (
     by_range,
     cooperative_sticky,
     round_robin,
+    sticky,
 )
 
 T = frozenset({"t"})
@@ -123,3 +125,84 @@ def _check_claims(strategy: str, shares: Shares, claims: dict[str, frozenset[Top
     for member, share in shares.items():
         others = [owned for name, owned in claims.items() if name != member]
         assert not any(one in owned for one in share for owned in others)
+
+
+group_of = st.lists(st.sets(st.sampled_from("tuv"), min_size=1), min_size=1, max_size=6)
+counts_of = st.dictionaries(st.sampled_from("tuv"), st.integers(0, 8), min_size=1)
+
+
+def having(topics: list[set[str]], shares: Shares, generation: int) -> list[Subscriber]:
+    """Members m0, m1, ... of which those in `shares` had these partitions."""
+    return [
+        Subscriber(f"m{place}", None, frozenset(wanted), frozenset(shares.get(f"m{place}", [])), generation)
+        for place, wanted in enumerate(topics)
+    ]
+
+
+@given(group_of, counts_of)
+@settings(max_examples=200, deadline=None)
+def test_sticky_members_keep_all_they_had_while_nothing_changes(
+    topics: list[set[str]], counts: dict[str, int]
+) -> None:
+    before = sticky(having(topics, {}, -1), counts)
+    assert sticky(having(topics, before, 1), counts) == before
+
+
+@given(group_of, counts_of, st.randoms(use_true_random=False))
+@settings(max_examples=200, deadline=None)
+def test_sticky_shares_do_not_depend_on_the_order_of_the_members(
+    topics: list[set[str]], counts: dict[str, int], chance: Random
+) -> None:
+    subscribers = having(topics, sticky(having(topics, {}, -1), counts), 1)[:-1]
+    mixed = list(subscribers)
+    chance.shuffle(mixed)
+    assert sticky(mixed, counts) == sticky(subscribers, counts)
+
+
+@given(group_of, counts_of, st.dictionaries(st.integers(0, 5), st.sets(st.integers(0, 7)), max_size=6))
+@settings(max_examples=200, deadline=None)
+def test_no_single_move_would_make_sticky_shares_more_even(
+    topics: list[set[str]], counts: dict[str, int], had: dict[int, set[int]]
+) -> None:
+    claims = {f"m{place}": [TopicPartition("t", one) for one in owned] for place, owned in had.items()}
+    subscribers = having(topics, claims, 1)
+    shares = sticky(subscribers, counts)
+    for one in subscribers:
+        for partition in shares[one.member]:
+            takers = [other.member for other in subscribers if partition.topic in other.topics]
+            assert all(len(shares[one.member]) <= len(shares[other]) + 1 for other in takers)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.integers(0, 6))
+@settings(max_examples=200, deadline=None)
+def test_of_sticky_members_with_the_same_topics_only_what_must_moves(had: list[int], free: int) -> None:
+    """Shares differ by one at most, and as many partitions stay as can."""
+    numbers = iter(range(sum(had)))
+    claims = {
+        f"m{place}": [TopicPartition("t", next(numbers)) for _ in range(size)]
+        for place, size in enumerate(had)
+    }
+    total = sum(had) + free
+    shares = sticky(having([{"t"}] * len(had), claims, 1), {"t": total})
+    sizes = [len(share) for share in shares.values()]
+    assert max(sizes) - min(sizes) <= 1
+    short, longer = divmod(total, len(had))
+    quotas = [short + (place < longer) for place in range(len(had))]
+    can_stay = sum(min(size, quota) for size, quota in zip(sorted(had, reverse=True), quotas, strict=True))
+    stayed = sum(len(set(shares[member]) & set(owned)) for member, owned in claims.items())
+    assert stayed == can_stay
+
+
+def test_a_sticky_claim_of_a_later_generation_counts_more() -> None:
+    """A member that missed a rebalance tells what it had before it."""
+    late = Subscriber("a", None, T, frozenset(of("t0", "t1")), 1)
+    owner = Subscriber("b", None, T, frozenset(of("t1")), 2)
+    assert sticky([late, owner], {"t": 2}) == {"a": of("t0"), "b": of("t1")}
+
+
+def test_what_a_sticky_member_had_moves_at_once() -> None:
+    """Unlike the cooperative one it has given back everything before it joined."""
+    had = Subscriber("a", None, T, frozenset(of("t0", "t1", "t2", "t3")), 1)
+    shares = sticky([had, *members("b")], {"t": 4})
+    assert sorted(shares["a"] + shares["b"]) == of("t0", "t1", "t2", "t3")
+    assert len(shares["b"]) == 2

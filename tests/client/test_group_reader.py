@@ -240,5 +240,6 @@ def test_strategies_that_nobody_here_knows_are_named(broker: Broker, topic: str)
         reading = Reading(broker, topic, "classic")
         reading.end_after_failure()
     assert str(reading.failure) == (
-        f"the members of group {topic} use none of the strategies range, cooperative-sticky, roundrobin"
+        f"the members of group {topic} use none of the strategies"
+        " range, cooperative-sticky, sticky, roundrobin"
     )

@@ -10,6 +10,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.RangeAssignor;
+import org.apache.kafka.clients.consumer.StickyAssignor;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -34,9 +35,7 @@ final class Members {
         if (request.get("new_protocol").asBoolean()) {
             properties.put("group.protocol", "consumer");
         } else {
-            boolean isCooperative = request.get("strategy").asText().equals("cooperative-sticky");
-            Class<?> assignor = isCooperative ? CooperativeStickyAssignor.class : RangeAssignor.class;
-            properties.put("partition.assignment.strategy", assignor.getName());
+            properties.put("partition.assignment.strategy", assignor(request.get("strategy").asText()).getName());
             properties.put("session.timeout.ms", SESSION_TIMEOUT_MS);
             properties.put("heartbeat.interval.ms", HEARTBEAT_INTERVAL_MS);
         }
@@ -47,6 +46,14 @@ final class Members {
                 new KafkaConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
         consumer.subscribe(List.of(request.get("topic").asText()));
         consumers.put(request.get("member").asText(), consumer);
+    }
+
+    private static Class<?> assignor(String strategy) {
+        return switch (strategy) {
+            case "cooperative-sticky" -> CooperativeStickyAssignor.class;
+            case "sticky" -> StickyAssignor.class;
+            default -> RangeAssignor.class;
+        };
     }
 
     void poll(JsonNode request, ObjectNode answer) {

@@ -2,7 +2,8 @@
 
     range                 each topic is cut into ranges, the first members get the longer ones
     roundrobin            all partitions in turn to all members that want them
-    cooperative-sticky    members keep their partitions, as far as shares stay even (KIP-429)
+    sticky                members get what they had before, as far as shares stay even (KIP-54)
+    cooperative-sticky    the same, without giving back first what they keep (KIP-429)
 
 All members get an entry. Members are in the order of their static ids, then of their member ids.
 """
@@ -23,7 +24,7 @@ class Subscriber:
     instance: str | None
     topics: frozenset[str]
     owned: frozenset[TopicPartition] = frozenset()
-    """The partitions that it still owns."""
+    """The partitions that it still owns; with `sticky`, those that it had before it joined."""
     generation: int = -1
     """The generation in which it got them."""
 
@@ -59,37 +60,15 @@ def round_robin(subscribers: Sequence[Subscriber], counts: Counts) -> Shares:
     return shares
 
 
+def sticky(subscribers: Sequence[Subscriber], counts: Counts) -> Shares:
+    """Even shares with few moves from what members had in earlier generations."""
+    return {member: sorted(share) for member, share in _even_shares(subscribers, counts).items()}
+
+
 def cooperative_sticky(subscribers: Sequence[Subscriber], counts: Counts) -> Shares:
     """Even shares with few moves; a partition that moves is left out until its owner has revoked it."""
-    wanting = {topic: _wanting(subscribers, topic) for topic in counts}
-    shares: dict[str, set[TopicPartition]] = {one.member: set() for one in subscribers}
-    holder: dict[TopicPartition, str] = {}
-
-    def give(partition: TopicPartition, member: str) -> None:
-        if partition in holder:
-            shares[holder[partition]].discard(partition)
-        shares[member].add(partition)
-        holder[partition] = member
-
-    def least(topic: str) -> str:
-        return min(wanting[topic], key=lambda member: len(shares[member]))
-
-    partitions = _partitions(subscribers, counts)
-    for partition, owner in _owners(subscribers).items():
-        is_there = partition.partition < counts.get(partition.topic, 0)
-        if is_there and owner in wanting[partition.topic]:
-            give(partition, owner)
-    for partition in partitions:
-        if partition not in holder:
-            give(partition, least(partition.topic))
-    has_moved = True
-    while has_moved:  # Each move makes the sum of the squares of all shares smaller.
-        has_moved = False
-        for partition in partitions:
-            taker = least(partition.topic)
-            if len(shares[holder[partition]]) > len(shares[taker]) + 1:
-                give(partition, taker)
-                has_moved = True
+    shares = _even_shares(subscribers, counts)
+    holder = {partition: member for member, share in shares.items() for partition in share}
     for one in subscribers:
         for partition in one.owned:
             if holder.get(partition, one.member) != one.member:
@@ -97,9 +76,64 @@ def cooperative_sticky(subscribers: Sequence[Subscriber], counts: Counts) -> Sha
     return {member: sorted(share) for member, share in shares.items()}
 
 
+def _even_shares(subscribers: Sequence[Subscriber], counts: Counts) -> dict[str, set[TopicPartition]]:
+    """What each member had, then what nobody had, then moves from long shares to short ones.
+
+    No single move would make the shares more even.
+    """
+    wanting = {topic: _wanting(subscribers, topic) for topic in counts}
+    shares: dict[str, set[TopicPartition]] = {one.member: set() for one in subscribers}
+    holder: dict[TopicPartition, str] = {}
+    # The member with the shortest share by topic; found again after each change.
+    shortest: dict[str, str] = {}
+
+    def give(partition: TopicPartition, member: str) -> None:
+        if partition in holder:
+            shares[holder[partition]].discard(partition)
+        shares[member].add(partition)
+        holder[partition] = member
+        shortest.clear()
+
+    def least(topic: str) -> str:
+        if topic not in shortest:
+            shortest[topic] = min(wanting[topic], key=lambda member: len(shares[member]))
+        return shortest[topic]
+
+    for partition, owner in _owners(subscribers).items():
+        is_there = partition.partition < counts.get(partition.topic, 0)
+        if is_there and owner in wanting[partition.topic]:
+            give(partition, owner)
+    for partition in _partitions(subscribers, counts):
+        if partition not in holder:
+            give(partition, least(partition.topic))
+    members = [one.member for one in _in_order(subscribers)]
+
+    def shorten_the_longest() -> bool:
+        """Move partitions out of the longest share that can be shortened, while no other one is longer.
+
+        A move out of a shorter share could make another one necessary.
+        """
+        for member in sorted(members, key=lambda member: -len(shares[member])):
+            before = len(shares[member])
+            for partition in sorted(shares[member]):
+                taker = least(partition.topic)
+                if len(shares[member]) > len(shares[taker]) + 1:
+                    give(partition, taker)
+                    if len(shares[member]) < max(map(len, shares.values())):
+                        return True
+            if len(shares[member]) < before:
+                return True
+        return False
+
+    while shorten_the_longest():  # Each move makes the sum of the squares of all shares smaller.
+        pass
+    return shares
+
+
 ASSIGNORS: Final[Mapping[str, Callable[[Sequence[Subscriber], Counts], Shares]]] = {
     "range": by_range,
     "cooperative-sticky": cooperative_sticky,
+    "sticky": sticky,
     "roundrobin": round_robin,
 }
 """By name, the preferred one first."""

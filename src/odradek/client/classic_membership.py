@@ -14,17 +14,21 @@ from collections.abc import Sequence
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.classic_assignors import ASSIGNORS, Subscriber
+from odradek.client.classic_assignors import ASSIGNORS
+from odradek.client.core.membership.classic_share import (
+    NO_GENERATION,
+    STICKY,
+    Previous,
+    assignment,
+    shares,
+    subscriber_of,
+    subscription,
+)
 from odradek.client.group_admin import GroupAdmin
 from odradek.client.group_description import CLASSIC, CONSUMER_PROTOCOL_TYPE
 from odradek.client.membership import REBALANCE_TIMEOUT_MS, RETRY_S, Beat
 from odradek.client.refusal import known_code, raise_for
 from odradek.net.blocking_connection import BrokerConnection
-from odradek.wire.messages.consumer_protocol import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolSubscription,
-)
-from odradek.wire.messages.consumer_protocol import TopicPartition as TopicPartitions
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import (
     JoinGroupRequest,
@@ -37,7 +41,6 @@ from odradek.wire.messages.sync_group import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
-from odradek.wire.versioned import decode_foreign, encode_versioned, version_of
 
 SESSION_TIMEOUT_MS = 45_000
 HEARTBEAT_S = 3.0
@@ -45,8 +48,6 @@ HEARTBEAT_S = 3.0
 TOPICS_EVERY_S = 60.0
 # How much longer than the rebalance timeout an answer may take.
 _ANSWER_MS = 5_000
-_NO_GENERATION = -1
-_SUBSCRIPTION_VERSION = 3
 # Another rebalance began before this one was over.
 _AGAIN = {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
 
@@ -62,15 +63,17 @@ class ClassicMembership:
         self._counts: dict[str, int] = {}
         # When the leader next compares them with the cluster, on the monotonic clock.
         self._topics_at = 0.0
+        # What the leader gave it last.
+        self._previous: Previous | None = None
         self.protocol = CLASSIC
         self.assignor = ""
         self.member = ""
-        self.epoch = _NO_GENERATION
+        self.epoch = NO_GENERATION
 
     @property
     def is_joined(self) -> bool:
         """See `Membership`."""
-        return self.epoch != _NO_GENERATION
+        return self.epoch != NO_GENERATION
 
     def beat(self, admin: GroupAdmin, owned: Sequence[TopicPartition]) -> Beat:
         """See `Membership`."""
@@ -125,25 +128,30 @@ class ClassicMembership:
             synced = connection.ask(request, SyncGroupResponse)
         code = known_code(synced.error_code)
         if code in _AGAIN:
-            self.epoch = _NO_GENERATION
+            self.epoch = NO_GENERATION
             return Beat(RETRY_S)
         if code is ErrorCode.UNKNOWN_MEMBER_ID:
             return self._lost(code)
         raise_for(code, about=f"group {self._group}")
         self._is_to_join = False
-        return Beat(HEARTBEAT_S, assigned=self._read(bytes(synced.assignment)))
+        self._previous = Previous(assignment(bytes(synced.assignment)), self.epoch)
+        return Beat(HEARTBEAT_S, assigned=self._previous.partitions)
 
     def _ask_to_join(self, connection: BrokerConnection) -> JoinGroupResponse:
         """Send a JoinGroup; on MEMBER_ID_REQUIRED (KIP-394) send it again with the id received."""
-        subscription = ConsumerProtocolSubscription(topics=[self._topic])
-        metadata = encode_versioned(subscription, _SUBSCRIPTION_VERSION)
+        told = {
+            name: subscription(
+                [self._topic], (), NO_GENERATION, "", self._previous if name == STICKY else None
+            )
+            for name in ASSIGNORS
+        }
         request = JoinGroupRequest(
             group_id=self._group,
             session_timeout_ms=SESSION_TIMEOUT_MS,
             rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
             member_id=self.member,
             protocol_type=CONSUMER_PROTOCOL_TYPE,
-            protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name in ASSIGNORS],
+            protocols=[JoinGroupRequestProtocol(name, metadata) for name, metadata in told.items()],
         )
         answer = connection.ask(request, JoinGroupResponse)
         if known_code(answer.error_code) is ErrorCode.MEMBER_ID_REQUIRED:
@@ -153,40 +161,10 @@ class ClassicMembership:
 
     def _assign(self, admin: GroupAdmin, joined: JoinGroupResponse) -> list[SyncGroupRequestAssignment]:
         """As the group's leader, compute the partitions of each member."""
-        subscribers, versions = [], {}
-        for one in joined.members:
-            told = bytes(one.metadata)
-            read = decode_foreign(ConsumerProtocolSubscription, told)
-            owned = frozenset(
-                TopicPartition(topic.topic, number)
-                for topic in read.owned_partitions
-                for number in topic.partitions
-            )
-            subscribers.append(
-                Subscriber(
-                    one.member_id, one.group_instance_id, frozenset(read.topics), owned, read.generation_id
-                )
-            )
-            versions[one.member_id] = min(version_of(told), ConsumerProtocolAssignment.VERSIONS.highest)
-        topics = sorted({topic for one in subscribers for topic in one.topics})
+        topics = sorted({topic for one in joined.members for topic in subscriber_of(one).topics})
         self._counts = admin.partition_counts(topics)
         self._topics_at = time.monotonic() + TOPICS_EVERY_S
-        shares = ASSIGNORS[self.assignor](subscribers, self._counts)
-        return [
-            SyncGroupRequestAssignment(
-                member_id=member, assignment=_assignment(shares[member], versions[member])
-            )
-            for member in versions
-        ]
-
-    def _read(self, assignment: bytes) -> frozenset[TopicPartition]:
-        if not assignment:
-            return frozenset()
-        return frozenset(
-            TopicPartition(topic.topic, number)
-            for topic in decode_foreign(ConsumerProtocolAssignment, assignment).assigned_partitions
-            for number in topic.partitions
-        )
+        return shares(self.assignor, joined.members, self._counts)
 
     def _has_grown(self, admin: GroupAdmin) -> bool:
         """Whether this member leads and a topic's number of partitions is not the one that was assigned."""
@@ -199,13 +177,5 @@ class ClassicMembership:
     def _lost(self, code: ErrorCode) -> Beat:
         if code is ErrorCode.UNKNOWN_MEMBER_ID:
             self.member = ""
-        self.epoch, self._is_to_join = _NO_GENERATION, True
+        self.epoch, self._is_to_join = NO_GENERATION, True
         return Beat(RETRY_S, is_lost=True)
-
-
-def _assignment(share: Sequence[TopicPartition], version: int) -> bytes:
-    by_topic: dict[str, list[int]] = {}
-    for topic, number in sorted(share):
-        by_topic.setdefault(topic, []).append(number)
-    told = [TopicPartitions(topic, numbers) for topic, numbers in by_topic.items()]
-    return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=told), version)

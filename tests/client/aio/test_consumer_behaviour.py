@@ -176,6 +176,7 @@ def test_a_group_commits_and_goes_on_where_it_was(servers: Servers, topic: str, 
         {"group_protocol": "consumer"},
         {"group_protocol": "classic", "partition_assignment_strategy": "range"},
         {"group_protocol": "classic", "partition_assignment_strategy": "roundrobin"},
+        {"group_protocol": "classic", "partition_assignment_strategy": "sticky"},
         {"group_protocol": "classic", "partition_assignment_strategy": "cooperative-sticky"},
     ],
 )
@@ -269,8 +270,6 @@ def test_deserializers_and_interceptors_see_the_records(servers: Servers, topic:
 
 def test_what_cannot_be_done_is_refused_with_a_reason(servers: Servers, topic: str) -> None:
     async def test() -> None:
-        with pytest.raises(SettingError, match="strategy sticky is not built"):
-            consumer(servers, topic, group_id="g", partition_assignment_strategy="sticky")
         with pytest.raises(
             SettingError, match=r"session\.timeout\.ms has no effect with group\.protocol=consumer"
         ):

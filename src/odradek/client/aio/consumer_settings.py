@@ -59,15 +59,12 @@ def _protocol(settings: Settings) -> str | None:
 
 
 def _member_options(settings: Settings, group: str) -> MemberOptions:
-    strategies = settings[known.PARTITION_ASSIGNMENT_STRATEGY]
-    if "sticky" in strategies:
-        raise SettingError("the strategy sticky is not built in this client; cooperative-sticky is")
     return MemberOptions(
         group,
         instance=settings[known.GROUP_INSTANCE_ID],
         rack=settings[known.CLIENT_RACK],
         remote_assignor=settings[known.GROUP_REMOTE_ASSIGNOR],
-        strategies=strategies,
+        strategies=settings[known.PARTITION_ASSIGNMENT_STRATEGY],
         session_timeout_ms=settings[known.SESSION_TIMEOUT_MS],
         heartbeat_interval_ms=settings[known.HEARTBEAT_INTERVAL_MS],
         max_poll_interval_ms=settings[known.MAX_POLL_INTERVAL_MS],

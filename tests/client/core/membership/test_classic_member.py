@@ -197,3 +197,29 @@ def test_why_says_whom_a_rebalance_waits_for() -> None:
     assert why(rig)[0].endswith("poll must be called, to take over partitions")
     rig.member.has_now(frozenset())
     assert rig.member.why(rig.now_ms) == []
+
+
+def test_a_sticky_member_tells_what_it_had_when_it_joins_again() -> None:
+    """KIP-54: it has given everything back by then, and the leader lets it have the same again."""
+    rig = Rig("sticky")
+    rig.member.subscribe(frozenset(["orders"]))
+    first = rig.due()
+    assert isinstance(first.request, JoinGroupRequest)
+    told = JoinGroupResponseMember("m1", "i1", first.request.protocols[0].metadata)
+    assert subscriber_of(told, "sticky").owned == frozenset()
+    rig.answer(first, joined(strategy="sticky"))
+    sync = rig.due()
+    assert isinstance(sync.request, SyncGroupRequest)
+    rig.answer(sync, SyncGroupResponse(assignment=sync.request.assignments[0].assignment))
+    rig.member.has_now(frozenset([P0]))
+    rig.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    target = rig.member.target()
+    assert target is not None
+    assert not target.partitions, "it gives back everything first"
+    rig.member.has_now(frozenset())
+    again = rig.due()
+    assert isinstance(again.request, JoinGroupRequest)
+    told = JoinGroupResponseMember("m1", "i1", again.request.protocols[0].metadata)
+    subscriber = subscriber_of(told, "sticky")
+    assert subscriber.owned == {P0}
+    assert subscriber.generation == 1

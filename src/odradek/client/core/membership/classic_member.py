@@ -5,7 +5,8 @@
                           └──────────────────the application knows: nothing is left──────────────┘
 
 With `cooperative-sticky` alone (KIP-429) a member joins again with the partitions that it has, revokes only
-what it loses, and then joins once more; with other strategies it revokes everything first.
+what it loses, and then joins once more; with other strategies it revokes everything first. With `sticky`
+(KIP-54) it then tells what it had.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,15 @@ from odradek.base.errors import ApiError, MalformedRequest, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
-from odradek.client.core.membership.classic_share import assignment, shares, subscriber_of, subscription
+from odradek.client.core.membership.classic_share import (
+    NO_GENERATION,
+    STICKY,
+    Previous,
+    assignment,
+    shares,
+    subscriber_of,
+    subscription,
+)
 from odradek.client.core.membership.member import MemberOptions, Target, kept_out
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
@@ -36,7 +45,6 @@ from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupRespo
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _PROTOCOL_TYPE: Final = "consumer"
-_NO_GENERATION: Final = -1
 _COOPERATIVE: Final = ("cooperative-sticky",)
 # How much longer than the rebalance timeout the answer to a join may take.
 _ANSWER_MS: Final = 5_000
@@ -85,6 +93,8 @@ class ClassicMember:
         self._owned: frozenset[TopicPartition] = frozenset()
         # What the leader gave it, until the consumer has it; None if nothing changed.
         self._assigned: frozenset[TopicPartition] | None = None
+        # What the leader gave it last, also long ago.
+        self._previous: Previous | None = None
         # Whether it joins again as soon as the consumer has that. Only with a cooperative strategy: a join
         # names what it has, and the application may be hearing of more at this moment.
         self._joins_then = False
@@ -98,7 +108,7 @@ class ClassicMember:
         self._failures = 0
         self.group = options.group
         self.member = ""
-        self.epoch = _NO_GENERATION
+        self.epoch = NO_GENERATION
         self.instance = options.instance
         self.checks_epoch = False
         self.error: OdradekError | None = None
@@ -107,7 +117,7 @@ class ClassicMember:
     @property
     def is_joined(self) -> bool:
         """See `Member`."""
-        return self.epoch != _NO_GENERATION
+        return self.epoch != NO_GENERATION
 
     @property
     def has_left(self) -> bool:
@@ -158,7 +168,7 @@ class ClassicMember:
             self._go(Place.LEAVING)
         else:
             self._go(Place.OUT)
-            self.epoch = _NO_GENERATION
+            self.epoch = NO_GENERATION
 
     def why(self, now_ms: int) -> list[Why]:
         """See `Member`."""
@@ -245,7 +255,7 @@ class ClassicMember:
         if self._place is Place.LEAVING:
             if isinstance(request, LeaveGroupRequest):
                 self._go(Place.OUT)
-                self.epoch = _NO_GENERATION
+                self.epoch = NO_GENERATION
             return
         if self._place is Place.OUT:
             return
@@ -311,6 +321,7 @@ class ClassicMember:
                     said = f"the leader of group {self.group} sent what is no assignment: {error}"
                     self._give_up(ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, said))
                     return
+                self._previous = Previous(self._assigned, self.epoch)
                 self._go(Place.STABLE)
                 self.failed = None
 
@@ -330,9 +341,17 @@ class ClassicMember:
     def _join_request(self) -> JoinGroupRequest:
         self._told = self._topics
         self._joins_then = False
-        metadata = subscription(
-            self._topics, self._owned if self._is_cooperative else (), self.epoch, self._options.rack
-        )
+        owned = self._owned if self._is_cooperative else ()
+        told = {
+            name: subscription(
+                self._topics,
+                owned,
+                self.epoch,
+                self._options.rack,
+                self._previous if name == STICKY else None,
+            )
+            for name in self._options.strategies
+        }
         return JoinGroupRequest(
             group_id=self.group,
             session_timeout_ms=self._options.session_timeout_ms,
@@ -340,7 +359,7 @@ class ClassicMember:
             member_id=self.member,
             group_instance_id=self.instance,
             protocol_type=_PROTOCOL_TYPE,
-            protocols=[JoinGroupRequestProtocol(name, metadata) for name in self._options.strategies],
+            protocols=[JoinGroupRequestProtocol(name, metadata) for name, metadata in told.items()],
         )
 
     def _sync_request(self) -> SyncGroupRequest:
@@ -410,7 +429,7 @@ class ClassicMember:
     def _begin_again(self, code: ErrorCode, now_ms: int) -> None:
         if code is ErrorCode.UNKNOWN_MEMBER_ID:
             self.member = ""
-        self.epoch = _NO_GENERATION
+        self.epoch = NO_GENERATION
         self._lose()
         self._go(Place.JOINING)
         self._retry(now_ms)
@@ -430,7 +449,7 @@ class ClassicMember:
 
     def _give_up(self, error: ApiError) -> None:
         self._go(Place.OUT)
-        self.epoch = _NO_GENERATION
+        self.epoch = NO_GENERATION
         self._lose()
         self._since_ms = None
         self.error = self.failed = error

@@ -1,25 +1,51 @@
 """What the members of a classic group tell each other: subscriptions, and the leader's assignments."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
+from odradek.base.buffers import Buffer
+from odradek.base.errors import MalformedRequest
 from odradek.base.ids import TopicPartition
 from odradek.client.classic_assignors import ASSIGNORS, Subscriber
+from odradek.wire.decoding import elements_max_of
 from odradek.wire.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
 )
 from odradek.wire.messages.consumer_protocol import TopicPartition as Partitions
 from odradek.wire.messages.join_group import JoinGroupResponseMember
+from odradek.wire.messages.sticky_assignor import StickyAssignorUserData
+from odradek.wire.messages.sticky_assignor import TopicPartitions as OfTopic
 from odradek.wire.messages.sync_group import SyncGroupRequestAssignment
-from odradek.wire.versioned import decode_foreign, encode_versioned, version_of
+from odradek.wire.versioned import decode_foreign, decode_versioned, encode_versioned, version_of
 
-_SUBSCRIPTION_VERSION = 3
+STICKY: Final = "sticky"
+NO_GENERATION: Final = -1
+_SUBSCRIPTION_VERSION: Final = 3
+_USER_DATA_VERSION: Final = 1
 
 
-def subscription(topics: Iterable[str], owned: Iterable[TopicPartition], generation: int, rack: str) -> bytes:
-    """A member's subscription, with what it still has and since which generation."""
+class Previous(NamedTuple):
+    """What a member was given last, and in which generation. `sticky` lets it have the same again."""
+
+    partitions: frozenset[TopicPartition]
+    generation: int
+
+
+def subscription(
+    topics: Iterable[str],
+    owned: Iterable[TopicPartition],
+    generation: int,
+    rack: str,
+    previous: Previous | None = None,
+) -> bytes:
+    """A member's subscription, with what it still has and since which generation.
+
+    `previous` is for `sticky` alone: what it had, as Java's `StickyAssignor` tells it.
+    """
     told = ConsumerProtocolSubscription(
         topics=sorted(topics),
+        user_data=None if previous is None else _user_data(previous),
         owned_partitions=_by_topic(owned),
         generation_id=generation,
         rack_id=rack or None,
@@ -27,15 +53,14 @@ def subscription(topics: Iterable[str], owned: Iterable[TopicPartition], generat
     return encode_versioned(told, _SUBSCRIPTION_VERSION)
 
 
-def subscriber_of(member: JoinGroupResponseMember) -> Subscriber:
-    """What a member told. Raises MalformedRequest."""
+def subscriber_of(member: JoinGroupResponseMember, strategy: str = "") -> Subscriber:
+    """What a member told, in the words of this strategy. Raises MalformedRequest."""
     read = decode_foreign(ConsumerProtocolSubscription, bytes(member.metadata))
-    owned = frozenset(
-        TopicPartition(topic.topic, number) for topic in read.owned_partitions for number in topic.partitions
-    )
-    return Subscriber(
-        member.member_id, member.group_instance_id, frozenset(read.topics), owned, read.generation_id
-    )
+    if strategy == STICKY:
+        owned, generation = _previous(read.user_data)
+    else:
+        owned, generation = frozenset(_partitions(read.owned_partitions)), read.generation_id
+    return Subscriber(member.member_id, member.group_instance_id, frozenset(read.topics), owned, generation)
 
 
 def shares(
@@ -46,7 +71,7 @@ def shares(
         one.member_id: min(version_of(bytes(one.metadata)), ConsumerProtocolAssignment.VERSIONS.highest)
         for one in members
     }
-    found = ASSIGNORS[strategy]([subscriber_of(one) for one in members], counts)
+    found = ASSIGNORS[strategy]([subscriber_of(one, strategy) for one in members], counts)
     return [
         SyncGroupRequestAssignment(
             member,
@@ -62,11 +87,38 @@ def assignment(told: bytes) -> frozenset[TopicPartition]:
     """The partitions that the leader gave this member. Raises MalformedRequest."""
     if not told:
         return frozenset()
-    return frozenset(
-        TopicPartition(topic.topic, number)
-        for topic in decode_foreign(ConsumerProtocolAssignment, told).assigned_partitions
-        for number in topic.partitions
-    )
+    return frozenset(_partitions(decode_foreign(ConsumerProtocolAssignment, told).assigned_partitions))
+
+
+def _user_data(previous: Previous) -> bytes:
+    by_topic = [OfTopic(one.topic, one.partitions) for one in _by_topic(previous.partitions)]
+    return StickyAssignorUserData(by_topic, previous.generation).encode(_USER_DATA_VERSION)
+
+
+def _previous(told: Buffer | None) -> Previous:
+    """What a member had. As in Kafka, what cannot be read counts as nothing.
+
+    Java's assignor and aiokafka's tell no version: the bytes are read as the latest one, which is longer, or
+    else as an earlier one. kafka-python 3 puts the version before them.
+    """
+    data = bytes(told or b"")
+    for version in (1, 0, None):
+        try:
+            if version is None:
+                read = decode_versioned(StickyAssignorUserData, data)
+            else:
+                elements_max = elements_max_of(len(data))
+                read = StickyAssignorUserData.decode(data, version, array_elements_max=elements_max)
+        except MalformedRequest:
+            continue
+        return Previous(frozenset(_partitions(read.previous_assignment)), read.generation)
+    return Previous(frozenset(), NO_GENERATION)
+
+
+def _partitions(by_topic: Iterable[Partitions | OfTopic]) -> Iterator[TopicPartition]:
+    for one in by_topic:
+        for number in one.partitions:
+            yield TopicPartition(one.topic, number)
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> list[Partitions]:
