@@ -22,17 +22,20 @@ class OdradekMember(Member):
         if membership.instance_id is not None:
             settings["group.instance.id"] = membership.instance_id
         self.consumer = Consumer(membership.topic, bootstrap_servers=bootstrap, settings=settings)
+        self._assigned: set[int] = set()
 
     def poll(self) -> list[Record]:
         """Poll for a short time."""
         try:
-            return [_record(one) for one in self.consumer.poll(timeout=POLL_S)]
+            polled = [_record(one) for one in self.consumer.poll(timeout=POLL_S)]
+            self._assigned = {each.partition for each in self.consumer.assignment()}
+            return polled
         except ApiError as error:
             raise Refused(error.code) from error
 
     def assignment(self) -> set[int]:
-        """As the consumer says."""
-        return {each.partition for each in self.consumer.assignment()}
+        """As of the last poll: no other thread may use the consumer meanwhile."""
+        return self._assigned
 
     def commit(self) -> None:
         """Commit the positions."""
