@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.base.ids import BrokerId
-from odradek.cli import cluster_wait, move_progress, progress_lines
+from odradek.cli import cluster_wait, directory_moves, move_progress, progress_lines
 from odradek.cli.main import run
 from odradek.client import cluster_admin
 from odradek.client.bootstrap import parse_bootstrap_servers
@@ -121,7 +121,7 @@ def connect_commands(monkeypatch: pytest.MonkeyPatch, made: ClusterWorld) -> Non
 
     monkeypatch.setattr(ClientConfig, "connect", connect)
     monkeypatch.setattr(cluster_admin, "time", Clock)
-    for module in (cluster_wait, move_progress, progress_lines):
+    for module in (cluster_wait, directory_moves, move_progress, progress_lines):
         monkeypatch.setattr(module, "time", Clock)
 
 

@@ -452,7 +452,7 @@ def test_refusals(
         ([{"topic": "orders", "partition": 0, "replicas": [1], "log_dirs": []}], 'not one of "log_dirs"'),
         (
             [{"topic": "orders", "partition": 0, "replicas": [1], "log_dirs": ["/d"]}],
-            'orders-0 names "log_dirs": replicas are moved between brokers, not directories',
+            "broker 1 has no log directory /d: it has /data",
         ),
         (
             [{"topic": "orders", "partition": 0, "replicas": [9]}],

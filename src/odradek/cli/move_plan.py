@@ -8,7 +8,9 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.values import value
+from odradek.cli.directory_plan import DirectoryMove
 from odradek.cli.output import Column, merged, say, show, sized, spans
+from odradek.cli.reassignment_files import Directories, log_dirs_of
 from odradek.client.cluster_state import ClusterPartition, ClusterState
 from odradek.client.core.admin.reassignments import Move
 from odradek.client.reassignment_admin import ReassignmentAdmin
@@ -22,6 +24,13 @@ COLUMNS = (
     Column("adding", title="copied to"),
     Column("bytes", sized, title="to copy"),
     Column("under_way", title="moves to now"),
+)
+DIRECTORY_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("broker"),
+    Column("before", title="log directory"),
+    Column("path", title="will be"),
 )
 KEPT_COLUMNS = (Column("topic"), Column("partition", spans), Column("reason", title="why it stays"))
 
@@ -60,6 +69,8 @@ class Plan:
     """Partitions that are getting these replicas already."""
     kept: Mapping[TopicPartition, str] | None = None
     """Partitions that cannot move, and why."""
+    directories: Sequence[DirectoryMove] = ()
+    """Replicas that are to be in other log directories, by name."""
 
     @property
     def targets(self) -> dict[TopicPartition, Replicas]:
@@ -73,6 +84,7 @@ def plan_for(
     moving: Mapping[TopicPartition, Move],
     targets: Mapping[TopicPartition, Replicas],
     kept: Mapping[TopicPartition, str] | None = None,
+    directories: Sequence[DirectoryMove] = (),
 ) -> Plan:
     """The plan that gives partitions these replicas. Raises OdradekError for brokers that are not there."""
     known = {one.topic_partition: one for one in state.partitions}
@@ -96,7 +108,7 @@ def plan_for(
         before = tuple(partition.replicas) if under_way is None else under_way.origin
         now = None if under_way is None else under_way.target
         moves.append(PlannedMove(named, before, target, now, sizes.get(named)))
-    return Plan(moves, running, kept)
+    return Plan(moves, running, kept, directories)
 
 
 def check_known(state: ClusterState, partitions: Iterable[TopicPartition]) -> None:
@@ -140,28 +152,32 @@ def show_plan(plan: Plan) -> None:
         }
         for one in plan.moves
     ]
-    show(rows, COLUMNS, as_json=False, empty="No replica is to be moved.")
+    if rows or not plan.directories:
+        show(rows, COLUMNS, as_json=False, empty="No replica is to be moved.")
+    if plan.directories:
+        if rows:
+            print()
+        show([_directory_row(one) for one in plan.directories], DIRECTORY_COLUMNS, as_json=False, empty="")
     if plan.kept:
         print()
         kept = [{"topic": topic, "partition": one, "reason": why} for (topic, one), why in plan.kept.items()]
         show(merged(kept, KEPT_COLUMNS, "partition"), KEPT_COLUMNS, as_json=False, empty="")
-    if rows:
+    if rows or plan.directories:
         print()
         say(_summary(plan))
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The plan as Kafka's tool writes it, with more fields."""
+    paths = {one.replica: one.path for one in plan.directories}
+    stay = {one.replica.topic_partition: one.replicas for one in plan.directories}
     rows = [
-        {
-            "topic": one.topic_partition.topic,
-            "partition": one.topic_partition.partition,
-            "replicas": list(one.target),
-            "before": list(one.before),
-            "adding": list(one.adding),
-            "bytes": one.bytes,
-        }
-        for one in plan.moves
+        _document_row(one.topic_partition, one.target, one.before, one.bytes, paths) for one in plan.moves
+    ]
+    rows += [
+        _document_row(named, replicas, replicas, None, paths)
+        for named, replicas in stay.items()
+        if named not in plan.targets
     ]
     found: dict[str, Any] = {"version": 1, "partitions": rows}
     if plan.kept is not None:
@@ -171,7 +187,39 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     return found
 
 
+def _document_row(
+    named: TopicPartition, target: Replicas, before: Replicas, size_bytes: int | None, paths: Directories
+) -> dict[str, Any]:
+    return {
+        "topic": named.topic,
+        "partition": named.partition,
+        "replicas": list(target),
+        **log_dirs_of(named, target, paths),
+        "before": list(before),
+        "adding": [one for one in target if one not in before],
+        "bytes": size_bytes,
+    }
+
+
+def _directory_row(move: DirectoryMove) -> dict[str, Any]:
+    topic, partition, broker_id = move.replica
+    return {
+        "topic": topic,
+        "partition": partition,
+        "broker": broker_id,
+        "before": move.before,
+        "path": move.path,
+    }
+
+
 def _summary(plan: Plan) -> str:
+    summary = [_summary_of_moves(plan)] if plan.moves else []
+    if plan.directories:
+        summary.append(f"{numbered(len(plan.directories), 'replica')} to other log directories.")
+    return " ".join(summary)
+
+
+def _summary_of_moves(plan: Plan) -> str:
     copies = sum(len(one.adding) for one in plan.moves)
     sizes = [one.bytes for one in plan.moves if one.adding]
     if not copies:

@@ -2,6 +2,7 @@
 
 the replicas that there are    written to a file, to go back
 the throttle                   before the first copy begins; taken back after the last
+the log directories            asked for at the brokers, before the moves and after they have begun
 the moves                      decided by the controller, then followed until they have ended
 """
 
@@ -11,12 +12,14 @@ from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.values import value
 from odradek.cli.command_line import Options, UsageError, flag, number, option
+from odradek.cli.directory_moves import ask_for, ask_until_begun, follow_directories
 from odradek.cli.move_plan import Plan, numbered, plan_document, show_plan
 from odradek.cli.move_progress import follow
 from odradek.cli.output import say, say_json
-from odradek.cli.reassignment_files import write_reassignments
+from odradek.cli.reassignment_files import Reassignments, write_reassignments
 from odradek.client.admin import Admin
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.log_dirs import TopicPartitionReplica
 from odradek.client.core.admin.reassignments import Move
 from odradek.client.reassignment_admin import ReassignmentAdmin
 from odradek.client.replication_throttle import take_back, throttle
@@ -52,6 +55,8 @@ class Ended:
     """Those that the controller refused, and why."""
     otherwise: Mapping[TopicPartition, str]
     """Those that have ended otherwise: somebody gave the move up, replaced it, or deleted the topic."""
+    astray: Mapping[TopicPartitionReplica, str]
+    """The replicas that are not in the log directories of the plan, and why."""
 
 
 def check_execution(options: Options) -> None:
@@ -72,24 +77,28 @@ def show_or_carry_out(options: Options, config: ClientConfig, admin: Reassignmen
         say_json(plan_document(plan), indent=2)
     if options.execute:
         _show_ended(options, plan, _carry_out(options, config, admin, plan))
-    elif plan.moves:
+    elif plan.moves or plan.directories:
         say("Nothing was moved: add --execute to do it.", as_error=True)
 
 
 def _carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin, plan: Plan) -> Ended:
     """Begin the moves, and unless --no-wait is given, follow them to their end."""
     if options.save is not None:
-        write_reassignments(options.save, {one.topic_partition: one.before for one in plan.moves})
+        write_reassignments(options.save, _before(plan))
     throttled = _throttled(plan, admin.under_way())
     if options.throttle is not None and throttled:
         with Admin(config) as settings:
             throttle(settings, throttled, admin.broker_ids(), options.throttle)
+    ask_for(admin, plan.directories)
     refused = {one.topic_partition: one.message for one in admin.reassign(plan.targets)}
     begun = [one for one in plan.moves if one.topic_partition not in refused]
+    within = [one for one in plan.directories if one.replica.topic_partition not in refused]
+    ask_until_begun(admin, within)
     if options.no_wait:
-        return Ended([one.topic_partition for one in begun], refused, {})
+        return Ended([one.topic_partition for one in begun], refused, {}, {})
     try:
         follow(admin, begun, plan.running)
+        astray = follow_directories(admin, within)
     except (KeyboardInterrupt, OdradekError):  # such as the loss of the broker that is asked
         say(GO_ON, as_error=True)
         raise
@@ -105,7 +114,16 @@ def _carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin,
                 f"it has the replicas {', '.join(map(str, found))}: the move was given up or replaced"
             )
     moved = [one.topic_partition for one in begun if one.topic_partition not in otherwise]
-    return Ended(moved, refused, otherwise)
+    return Ended(moved, refused, otherwise, astray)
+
+
+def _before(plan: Plan) -> Reassignments:
+    """The replicas that there are, and the directories of those that are to be in others."""
+    replicas = {one.replica.topic_partition: one.replicas for one in plan.directories}
+    replicas |= {one.topic_partition: one.before for one in plan.moves}
+    return Reassignments(
+        replicas, {one.replica: one.before for one in plan.directories if one.before is not None}
+    )
 
 
 def release(config: ClientConfig, admin: ReassignmentAdmin, partitions: Collection[TopicPartition]) -> bool:
@@ -136,20 +154,32 @@ def _show_ended(options: Options, plan: Plan, ended: Ended) -> None:
         document = plan_document(plan)
         for row in document["partitions"]:
             named = TopicPartition(row["topic"], row["partition"])
-            why = ended.refused.get(named) or ended.otherwise.get(named)
+            lost = (f"{one}: {why}" for one, why in ended.astray.items() if one.topic_partition == named)
+            why = ended.refused.get(named) or ended.otherwise.get(named) or next(lost, None)
             row["result"] = why or ("under way" if options.no_wait else "moved")
         say_json(document, indent=2)
     elif options.no_wait:
-        say(f"{numbered(len(ended.moved), 'partition')} on the way. {GO_ON}")
+        say(f"{_counted(len(ended.moved), len(plan.directories))} on the way. {GO_ON}")
     else:
-        say(f"Moved {numbered(len(ended.moved) + len(plan.running), 'partition')}.")
+        there = len(plan.directories) - len(ended.astray)
+        say(f"Moved {_counted(len(ended.moved) + len(plan.running), there)}.")
     if options.no_wait and options.throttle is not None:
         say(
             "The throttle stays until 'odradek cluster reassign --verify' finds that all have moved.",
             as_error=True,
         )
-    failed = [*ended.refused.items(), *ended.otherwise.items()]
+    failed: list[tuple[object, str]]
+    failed = [*ended.refused.items(), *ended.otherwise.items(), *ended.astray.items()]
     if failed:
-        named, why = failed[0]
-        more = f"; nor did {numbered(len(failed) - 1, 'other partition')}" if failed[1:] else ""
-        raise OdradekError(f"{named} did not move: {why}{more}")
+        what, why = failed[0]
+        others = "other" if ended.astray else "other partition"
+        more = f"; nor did {numbered(len(failed) - 1, others)}" if failed[1:] else ""
+        raise OdradekError(f"{what} did not move: {why}{more}")
+
+
+def _counted(partitions: int, directories: int) -> str:
+    """How many partitions, and replicas between directories, without those that there are none of."""
+    within = f"{numbered(directories, 'replica')} between log directories"
+    if not directories:
+        return numbered(partitions, "partition")
+    return f"{numbered(partitions, 'partition')}, and {within}" if partitions else within

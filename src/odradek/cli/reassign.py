@@ -5,12 +5,16 @@ their brokers. Without --execute it is only shown.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.cli.command_line import JSON, Command, Options, UsageError, flag, number, option, positional
 from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.directory_moves import directory_states, give_up
+from odradek.cli.directory_plan import plan_directories
 from odradek.cli.move_plan import brokers_are, check_known, numbered, plan_for
 from odradek.cli.moving import (
     EXECUTE,
@@ -21,9 +25,9 @@ from odradek.cli.moving import (
     release,
     show_or_carry_out,
 )
-from odradek.cli.output import Column, say, show
+from odradek.cli.output import Column, say, sentences, show
 from odradek.cli.partition_names import partitions_named
-from odradek.cli.reassignment_files import read_reassignments
+from odradek.cli.reassignment_files import Directories, Reassignments, read_reassignments
 from odradek.client.cluster_state import ClusterState
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.reassignments import Move
@@ -39,6 +43,7 @@ VERIFIED_COLUMNS = (
     Column("replicas"),
     Column("target", title="to be"),
     Column("adding", title="copied to"),
+    Column("directories", sentences, title="log directories"),
     Column("state", colour=lambda value: "green" if value == "moved" else "yellow"),
 )
 CANCELLED_COLUMNS = (
@@ -94,16 +99,19 @@ def _plan(
     options: Options,
     config: ClientConfig,
     admin: ReassignmentAdmin,
-    wanted: Mapping[TopicPartition, Replicas] | None,
+    wanted: Reassignments | None,
 ) -> None:
     state, moving = admin.describe(), admin.under_way()
     if wanted is not None:
-        check_known(state, wanted)
+        check_known(state, wanted.replicas)
     else:
-        wanted = _spread(options, state, moving)
-    plan = plan_for(admin, state, moving, wanted)
-    if not plan.moves and not (plan.running and options.execute) and not options.json:
-        count = numbered(len(wanted), "partition")
+        wanted = Reassignments(_spread(options, state, moving), {})
+    present = {one.topic_partition: tuple(one.replicas) for one in state.partitions}
+    directories = plan_directories(admin, wanted.directories, present)
+    plan = plan_for(admin, state, moving, wanted.replicas, directories=directories)
+    is_done = not plan.moves and not plan.directories and not (plan.running and options.execute)
+    if is_done and not options.json:
+        count = numbered(len(wanted.replicas), "partition")
         say(f"Nothing to move: {count} will have these replicas, or have them already.")
         return
     show_or_carry_out(options, config, admin, plan)
@@ -144,19 +152,22 @@ def _verify(
     options: Options,
     config: ClientConfig,
     admin: ReassignmentAdmin,
-    wanted: Mapping[TopicPartition, Replicas] | None,
+    wanted: Reassignments | None,
 ) -> None:
     state, moving = admin.describe(), admin.under_way()
+    directories: Directories = {}
     if wanted is not None:
-        check_known(state, wanted)
+        check_known(state, wanted.replicas)
+        directories = wanted.directories
     chosen = _chosen(options, state, moving, wanted)
+    within = _words_of_directories(admin, directories)
     replicas = {one.topic_partition: tuple(one.replicas) for one in state.partitions}
     rows = []
     for named in chosen:
         move = moving.get(named)
         target = move.target if move is not None else replicas[named]
-        is_other = wanted is not None and wanted[named] != target
-        words = "moved" if move is None else "under way"
+        is_other = wanted is not None and wanted.replicas[named] != target
+        words = "moved" if move is None and named not in within else "under way"
         if is_other:
             words = "moves elsewhere" if move is not None else "has other replicas"
         rows.append(
@@ -166,6 +177,7 @@ def _verify(
                 "replicas": list(replicas[named] if move is None else move.origin),
                 "target": None if move is None else list(move.target),
                 "adding": None if move is None else list(move.adding),
+                "directories": within.get(named),
                 "state": words,
             }
         )
@@ -185,11 +197,11 @@ def _cancel(
     options: Options,
     config: ClientConfig,
     admin: ReassignmentAdmin,
-    wanted: Mapping[TopicPartition, Replicas] | None,
+    wanted: Reassignments | None,
 ) -> None:
     state, moving = admin.describe(), admin.under_way()
     if wanted is not None:
-        check_known(state, wanted)
+        check_known(state, wanted.replicas)
     chosen = [named for named in _chosen(options, state, moving, wanted) if named in moving]
     refused = {one.topic_partition: one for one in admin.reassign(dict.fromkeys(chosen))} if chosen else {}
     rows = [
@@ -204,19 +216,40 @@ def _cancel(
     ]
     show(rows, CANCELLED_COLUMNS, as_json=options.json, empty="No partition is being moved.")
     release(config, admin, [named for named in chosen if named not in refused])
-    if refused:
-        raise OdradekError(f"{numbered(len(refused), 'move')} could not be given up")
+    failed = len(refused) + (0 if wanted is None else _cancel_directories(options, admin, wanted.directories))
+    if failed:
+        raise OdradekError(f"{numbered(failed, 'move')} could not be given up")
+
+
+def _cancel_directories(options: Options, admin: ReassignmentAdmin, directories: Directories) -> int:
+    """Let replicas that are on their way to other directories stay; returns how many brokers refuse it."""
+    codes = give_up(admin, directories)
+    failed = [one for one, code in codes.items() if code is not ErrorCode.NONE]
+    if codes and not options.json:
+        count = numbered(len(codes) - len(failed), "replica")
+        say(f"{count} on the way to other log directories will stay.", as_error=True)
+    return len(failed)
+
+
+def _words_of_directories(
+    admin: ReassignmentAdmin, directories: Directories
+) -> dict[TopicPartition, list[str]]:
+    """What is to be said of partitions with replicas that are not in their directories."""
+    found: dict[TopicPartition, list[str]] = defaultdict(list)
+    for replica, words in directory_states(admin, directories).items():
+        found[replica.topic_partition].append(words)
+    return dict(found)
 
 
 def _chosen(
     options: Options,
     state: ClusterState,
     moving: Mapping[TopicPartition, Move],
-    wanted: Mapping[TopicPartition, Replicas] | None,
+    wanted: Reassignments | None,
 ) -> Sequence[TopicPartition]:
     """The partitions that the command names; without names, those that are under way."""
     if wanted is not None:
-        return sorted(wanted)
+        return sorted(wanted.replicas)
     if options.partitions:
         return [one.topic_partition for one in partitions_named(state.partitions, options.partitions)]
     return list(moving)
@@ -278,7 +311,8 @@ COMMAND = Command(
     ),
     details="Topics are spread evenly over the brokers of --to, and over their racks, with as few moves as"
     " that takes. The plan that is shown is a file for --file with --json. --verify and --cancel without"
-    " topics or --file mean all moves under way. Clients go on while replicas move.",
+    " topics or --file mean all moves under way. Clients go on while replicas move. A file may name log"
+    " directories of the brokers, too.",
     examples=(
         "odradek cluster reassign flights --to 2,3,4",
         "odradek cluster reassign flights --to 2,3,4 --execute --throttle 50,000,000",

@@ -140,6 +140,22 @@ def logs_of(
                 yield directory, TopicPartition(topic.name, one.partition_index), one
 
 
+def places_of(
+    answer: DescribeLogDirsResponse, asked: Iterable[TopicPartitionReplica]
+) -> dict[TopicPartitionReplica, ReplicaLogDir]:
+    """Where each of these replicas of the broker that answered is, and where it moves to."""
+    places: dict[TopicPartition, tuple[str, Offset]] = {}
+    targets: dict[TopicPartition, tuple[str, Offset]] = {}
+    for directory, partition, log in logs_of(answer):
+        (targets if log.is_future_key else places)[partition] = (directory.log_dir, log.offset_lag)
+    return {
+        one: ReplicaLogDir(
+            *places.get(one.topic_partition, (None, -1)), *targets.get(one.topic_partition, (None, -1))
+        )
+        for one in asked
+    }
+
+
 # --- operations
 
 
@@ -190,14 +206,8 @@ def describe_replica_log_dirs(
     def answered(
         answer: DescribeLogDirsResponse, asked: Sequence[TopicPartitionReplica]
     ) -> Answered[TopicPartitionReplica, ReplicaLogDir]:
-        places: dict[TopicPartition, tuple[str, Offset]] = {}
-        targets: dict[TopicPartition, tuple[str, Offset]] = {}
-        for directory, partition, log in logs_of(answer):
-            (targets if log.is_future_key else places)[partition] = (directory.log_dir, log.offset_lag)
-        for one in asked:
-            place = places.get(one.topic_partition, (None, -1))
-            target = targets.get(one.topic_partition, (None, -1))
-            yield one, answer.error_code, None, ReplicaLogDir(*place, *target)
+        for one, place in places_of(answer, asked).items():
+            yield one, answer.error_code, None, place
 
     results: Results[TopicPartitionReplica, ReplicaLogDir] = yield from ask_each(
         replicas, at_nodes(_broker_of, request), DescribeLogDirsResponse, answered
