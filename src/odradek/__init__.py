@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from odradek.client.aio.interceptors import ConsumerInterceptor
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.rebalance_listener import RebalanceListener
+    from odradek.client.aio.table_deliveries import TableReceipt
     from odradek.client.blocking.admin import Admin
     from odradek.client.blocking.consumer import Consumer
-    from odradek.client.blocking.delivery import Delivery
+    from odradek.client.blocking.delivery import Delivery, TableDelivery
     from odradek.client.blocking.producer import Producer
     from odradek.client.core.admin.cluster import Election
     from odradek.client.core.admin.configs import Append, Subtract
@@ -60,6 +61,8 @@ __all__ = [
     "Receipt",
     "SettingError",
     "Subtract",
+    "TableDelivery",
+    "TableReceipt",
     "TopicPartition",
     "TopicPartitionReplica",
     "TransactionAbortable",
@@ -99,6 +102,8 @@ __getattr__ = lazy_names(
         "Receipt": "odradek.client.aio.deliveries",
         "SettingError": "odradek.base.errors",
         "Subtract": "odradek.client.core.admin.configs",
+        "TableDelivery": "odradek.client.blocking.delivery",
+        "TableReceipt": "odradek.client.aio.table_deliveries",
         "TopicPartition": "odradek.base.ids",
         "TopicPartitionReplica": "odradek.client.core.admin.log_dirs",
         "WakeupError": "odradek.base.errors",

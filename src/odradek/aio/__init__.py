@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.producer import Producer
     from odradek.client.aio.rebalance_listener import RebalanceListener
+    from odradek.client.aio.table_deliveries import TableReceipt
     from odradek.client.core.consumer.commits import OffsetAndMetadata
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
     from odradek.client.core.membership.group_metadata import GroupMetadata
@@ -32,6 +33,7 @@ __all__ = [
     "ProducerFatal",
     "RebalanceListener",
     "Receipt",
+    "TableReceipt",
     "TopicPartition",
     "TransactionAbortable",
     "WakeupError",
@@ -54,6 +56,7 @@ __getattr__ = lazy_names(
         "Producer": "odradek.client.aio.producer",
         "RebalanceListener": "odradek.client.aio.rebalance_listener",
         "Receipt": "odradek.client.aio.deliveries",
+        "TableReceipt": "odradek.client.aio.table_deliveries",
         "TopicPartition": "odradek.base.ids",
         "WakeupError": "odradek.base.errors",
         "Why": "odradek.client.core.waiting",

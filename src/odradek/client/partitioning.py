@@ -7,23 +7,23 @@ Without one: one partition for a batch, then the next.
     1
 """
 
-_SEED = 0x9747B28C
-_MULTIPLIER = 0x5BD1E995
+SEED = 0x9747B28C
+MULTIPLIER = 0x5BD1E995
 _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
     """The 32-bit murmur2 hash with the seed of Kafka's clients, unsigned."""
     length = len(data)
-    hashed = (_SEED ^ length) & _MASK
+    hashed = (SEED ^ length) & _MASK
     whole = length & ~3
     for position in range(0, whole, 4):
-        word = int.from_bytes(data[position : position + 4], "little") * _MULTIPLIER & _MASK
-        word = (word ^ word >> 24) * _MULTIPLIER & _MASK
-        hashed = hashed * _MULTIPLIER & _MASK ^ word
+        word = int.from_bytes(data[position : position + 4], "little") * MULTIPLIER & _MASK
+        word = (word ^ word >> 24) * MULTIPLIER & _MASK
+        hashed = hashed * MULTIPLIER & _MASK ^ word
     if length != whole:
-        hashed = (hashed ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
-    hashed = (hashed ^ hashed >> 13) * _MULTIPLIER & _MASK
+        hashed = (hashed ^ int.from_bytes(data[whole:], "little")) * MULTIPLIER & _MASK
+    hashed = (hashed ^ hashed >> 13) * MULTIPLIER & _MASK
     return hashed ^ hashed >> 15
 
 

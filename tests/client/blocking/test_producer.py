@@ -9,7 +9,17 @@ from collections.abc import Iterator
 import pytest
 
 import odradek.aio
-from odradek import Admin, ApiError, Cause, Delivery, ErrorCode, Producer, Receipt, SettingError
+from odradek import (
+    Admin,
+    ApiError,
+    Cause,
+    Delivery,
+    ErrorCode,
+    Producer,
+    Receipt,
+    SettingError,
+    TopicPartition,
+)
 from odradek.client.blocking.network_thread import Misuse
 from odradek.client.blocking.outbox import ROOM
 from odradek.testing import Broker
@@ -32,11 +42,12 @@ def producer(broker: Broker) -> Iterator[Producer]:
 def test_both_producers_have_the_same_methods_and_describe_them() -> None:
     names = {name for name in vars(Producer) if not name.startswith("_")}
     of_aio = {name for name in vars(odradek.aio.Producer) if not name.startswith("_")}
-    assert names == of_aio - {"abandon", "append", "append_now", "max_block_ms"}
+    assert names == of_aio - {"abandon", "append", "append_now", "max_block_ms", "until"}
     for name in names:
         assert (getattr(Producer, name).__doc__ or "").strip(), name
-    taken = list(inspect.signature(Producer.send).parameters)
-    assert taken == list(inspect.signature(odradek.aio.Producer.send).parameters)
+    for name in ("send", "produce_batch"):
+        taken = list(inspect.signature(getattr(Producer, name)).parameters)
+        assert taken == list(inspect.signature(getattr(odradek.aio.Producer, name)).parameters)
 
 
 def test_a_record_is_stored_as_it_was_sent(producer: Producer, broker: Broker) -> None:
@@ -128,6 +139,40 @@ def test_batches_above_the_topics_limit_are_stored_in_parts(broker: Broker) -> N
         assert error.code is ErrorCode.MESSAGE_TOO_LARGE
         assert producer.metrics()["batch-split-total"] > 0
     assert [record.value for record in broker.records("small")] == values
+
+
+def test_a_table_is_stored_between_the_records_before_and_after_it(broker: Broker) -> None:
+    pa = pytest.importorskip("pyarrow")
+    broker.create_topic("tables", partitions=1)
+    values = [b"%d" % number * 9 for number in range(2_000)]
+    with Producer(broker.bootstrap_servers, linger_ms=50, buffer_memory=60_000) as producer:
+        first = producer.send("tables", b"first")
+        delivery = producer.produce_batch(pa.table({"value": values}), topic="tables")
+        last = producer.send("tables", b"last")
+        called: list[int] = []
+        delivery.add_done_callback(lambda done: called.append(done.result().records))
+        receipt = delivery.result(30)
+        assert receipt.offsets == {TopicPartition("tables", 0): (range(1, 2_001),)}
+        assert delivery.exception() is None
+        assert (first.result(10).offset, last.result(10).offset) == (0, 2_001)
+        assert called == [2_000]
+        with pytest.raises(ApiError, match="the table has no column value"):
+            producer.produce_batch(pa.table({"key": [b"k"]}), topic="tables")
+        large = producer.produce_batch(pa.table({"value": [b"x"], "partition": [0]}), topic="tables")
+        assert large.result(10).records == 1
+    assert [record.value for record in broker.records("tables")] == [b"first", *values, b"last", b"x"]
+
+
+def test_a_table_that_is_refused_says_so_in_its_delivery(broker: Broker) -> None:
+    pa = pytest.importorskip("pyarrow")
+    broker.create_topic("narrow", partitions=1, configs={"max.message.bytes": "300"})
+    with Producer(broker.bootstrap_servers) as producer:
+        delivery = producer.produce_batch(pa.table({"value": [b"fits", b"x" * 400, b"fits"]}), topic="narrow")
+        error = delivery.exception(10)
+    assert isinstance(error, ApiError)
+    assert error.code is ErrorCode.MESSAGE_TOO_LARGE
+    assert str(error).startswith("1 of 3 rows are not acknowledged; row 1: narrow-0 refuses the records")
+    assert [record.value for record in broker.records("narrow")] == [b"fits", b"fits"]
 
 
 def test_a_thread_waits_for_room_and_is_told_when_the_producer_is_closed() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from odradek.base.errors import ApiError
 from odradek.base.values import value
+from odradek.client.aio.table_deliveries import RowNumbers, TableDelivery
 from odradek.client.core.producer.batch import Done, Place
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.requests import Outcome, Send
@@ -25,16 +26,45 @@ class Receipt:
     """The record's own, or the time of the append where the topic is set so."""
 
 
-class _Unacknowledged:
+class _Records:
     """The records of one batch, in their order: their futures and timestamps."""
 
-    __slots__ = ("ended", "futures", "timestamps_ms")
+    __slots__ = ("futures", "is_transactional", "timestamps_ms")
 
-    def __init__(self) -> None:
-        self.ended = 0
-        """How many of them have an outcome: a batch that is split has several."""
+    def __init__(self, *, is_transactional: bool) -> None:
         self.futures: list[asyncio.Future[Receipt]] = []
         self.timestamps_ms: list[int] = []
+        # Whether the commit tells the errors, so that nobody need look at the futures.
+        self.is_transactional = is_transactional
+
+    @property
+    def count(self) -> int:
+        return len(self.futures)
+
+    def end(self, done: Done) -> None:
+        for index in range(done.first, done.first + done.records):
+            future = self.futures[index]
+            if future.done():  # its owner has cancelled it
+                continue
+            if done.error is None:
+                future.set_result(_receipt(done, index, self.timestamps_ms[index]))
+            else:
+                future.set_exception(_error_of(done, done.error, index))
+                if self.is_transactional:
+                    future.exception()
+
+
+class _Rows:
+    """The rows of a table that are one batch."""
+
+    __slots__ = ("_delivery", "_rows", "count")
+
+    def __init__(self, rows: RowNumbers, delivery: TableDelivery) -> None:
+        self._rows, self._delivery = rows, delivery
+        self.count = len(rows)
+
+    def end(self, done: Done) -> None:
+        self._delivery.end(done, self._rows)
 
 
 class Deliveries:
@@ -44,11 +74,12 @@ class Deliveries:
         self, core: ProducerCore, loop: asyncio.AbstractEventLoop, *, is_transactional: bool = False
     ) -> None:
         self._core = core
-        # Whether the commit tells the errors, so that nobody need look at the futures.
         self._is_transactional = is_transactional
         self._loop = loop
         # By batch, those with records that have no outcome.
-        self._batches: dict[int, _Unacknowledged] = {}
+        self._batches: dict[int, _Records | _Rows] = {}
+        # How many records of such a batch have one: a batch that is split has several.
+        self._ended: dict[int, int] = {}
 
     @property
     def batches(self) -> frozenset[int]:
@@ -60,11 +91,20 @@ class Deliveries:
         future: asyncio.Future[Receipt] = self._loop.create_future()
         batch = self._batches.get(place.batch_id)
         if batch is None:
-            batch = self._batches[place.batch_id] = _Unacknowledged()
+            batch = self._batches[place.batch_id] = _Records(is_transactional=self._is_transactional)
+        assert isinstance(batch, _Records)
         assert len(batch.futures) == place.index, "records are appended one after another"
         batch.futures.append(future)
         batch.timestamps_ms.append(timestamp_ms)
         return future
+
+    def table(self, records: int) -> TableDelivery:
+        """The delivery of a table with so many rows."""
+        return TableDelivery(self._loop, records, is_transactional=self._is_transactional)
+
+    def rows_of(self, place: Place, rows: RowNumbers, delivery: TableDelivery) -> None:
+        """These rows of a table were just appended as one batch."""
+        self._batches[place.batch_id] = _Rows(rows, delivery)
 
     def fail_all(self, error: ApiError) -> None:
         """Give up all records that are not acknowledged."""
@@ -91,19 +131,12 @@ class Deliveries:
     def _deliver(self) -> None:
         for done in self._core.take_done():
             batch = self._batches[done.batch_id]
-            batch.ended += done.records
-            if batch.ended == len(batch.futures):
+            ended = self._ended.pop(done.batch_id, 0) + done.records
+            if ended == batch.count:
                 del self._batches[done.batch_id]
-            for index in range(done.first, done.first + done.records):
-                future = batch.futures[index]
-                if future.done():  # its owner has cancelled it
-                    continue
-                if done.error is None:
-                    future.set_result(_receipt(done, index, batch.timestamps_ms[index]))
-                else:
-                    future.set_exception(_error_of(done, done.error, index))
-                    if self._is_transactional:
-                        future.exception()
+            else:
+                self._ended[done.batch_id] = ended
+            batch.end(done)
 
 
 def _receipt(done: Done, index: int, timestamp_ms: int) -> Receipt:

@@ -23,17 +23,20 @@ is cancelled is sent all the same.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.deliveries import Deliveries, Receipt
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
+from odradek.client.aio.table_deliveries import TableReceipt
 from odradek.client.aio.transactions import Offsets, Transactions
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.producer.delivery import ProducerCore
+from odradek.client.core.producer.lack import MEMORY, Lack
 from odradek.client.core.producer.settings import producer_settings
 from odradek.client.core.producer.transaction import Transaction
 from odradek.client.core.producer.transaction_core import TransactionCore
@@ -45,6 +48,9 @@ from odradek.records.framing import LONG_MAX, RecordHeaders
 if TYPE_CHECKING:
     import ssl
 
+    import pyarrow as pa
+
+T = TypeVar("T")
 Headers = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
 
 
@@ -92,8 +98,8 @@ class Producer:
         self._core: ProducerCore | None = None
         self._deliveries: Deliveries | None = None
         self._transactions: Transactions | None = None
-        # By identity, the records that wait for their topic.
-        self._unplaced: dict[int, Outgoing] = {}
+        # Calls that wait for a topic or a partition, by the identity of their attempt.
+        self._unplaced: dict[int, Lack] = {}
         # Whether a turn of the loop is to come in which the driver looks at what was appended.
         self._is_kicked = False
         self._is_closed = False
@@ -136,26 +142,31 @@ class Producer:
     async def _append(self, record: Outgoing, max_block_ms: int) -> asyncio.Future[Receipt]:
         driver, core, deliveries = self._running()
         core.check_open()
+        return await self.until(lambda: self._attempt(record, driver, core, deliveries), max_block_ms)
+
+    async def until(self, attempt: Callable[[], T | Lack], max_block_ms: int) -> T:
+        """Try until it succeeds, whenever something has changed. Raises ApiError when the time is over."""
+        driver, core, _ = self._running()
         ends_ms = driver.now_ms + max_block_ms
         seen = -1
         while True:
-            number = _partition_of(record, core)
             was_wanted = core.is_memory_wanted
-            future = None if number is None else self._append_to(number, record, driver, core, deliveries)
-            if future is not None:
-                return future
+            found = attempt()
+            if not isinstance(found, Lack):
+                self._kick(driver)
+                return found
             if driver.now_ms >= ends_ms:
-                raise self._blocked(record.topic, record.partition, has_place=number is not None)
+                raise self._blocked(found)
             # The driver looks only after a change: to look wakes all who wait.
             if driver.view.version != seen or core.is_memory_wanted != was_wanted:
                 seen = driver.view.version
                 self._kick(driver)
-            if number is None:
-                self._unplaced[id(record)] = record
+            if found.topic is not None:
+                self._unplaced[id(attempt)] = found
             try:
                 await driver.changed(ends_ms - driver.now_ms)
             finally:
-                self._unplaced.pop(id(record), None)
+                self._unplaced.pop(id(attempt), None)
             if self._is_closed:
                 raise closed()
 
@@ -164,27 +175,62 @@ class Producer:
         driver, core, deliveries = self._running()
         core.check_open()
         try:
-            number = _partition_of(record, core)
-            return None if number is None else self._append_to(number, record, driver, core, deliveries)
+            found = self._attempt(record, driver, core, deliveries)
         except ApiError as error:
             self._not_added(error)
             raise
+        if isinstance(found, Lack):
+            return None
+        self._kick(driver)
+        return found
 
     def _not_added(self, error: ApiError) -> None:
         if self._transactions is not None:
             self._transactions.failed(error)
 
-    def _append_to(
-        self, number: int, record: Outgoing, driver: Driver, core: ProducerCore, deliveries: Deliveries
-    ) -> asyncio.Future[Receipt] | None:
-        """Add a record to a partition; None if there is no memory for it."""
+    def _attempt(
+        self, record: Outgoing, driver: Driver, core: ProducerCore, deliveries: Deliveries
+    ) -> "asyncio.Future[Receipt] | Lack":
+        """Add a record to its partition, if that is known and there is memory for it."""
+        number = record.partition
+        if number is None:
+            number = core.placement.partition_for(record.topic, record.key)
+        elif not core.placement.check_partition(record.topic, number, driver.now_ms):
+            number = None
+        if number is None:
+            return Lack(record.topic, record.partition)
         stamp_ms = driver.clock.wall_ms() if record.timestamp_ms is None else record.timestamp_ms
         partition = TopicPartition(record.topic, number)
         place = core.append(partition, stamp_ms, record.key, record.value, record.headers, driver.now_ms)
-        if place is None:
-            return None
-        self._kick(driver)
-        return deliveries.future_of(place, stamp_ms)
+        return MEMORY if place is None else deliveries.future_of(place, stamp_ms)
+
+    # --- tables
+
+    async def produce_batch(
+        self, table: "pa.Table | pa.RecordBatch", *, topic: str | None = None
+    ) -> asyncio.Future[TableReceipt]:
+        """Add the rows of a table as records; the future gets one receipt for all, or the first error.
+
+        The columns are those of Spark's Kafka source: value; if they are there key, headers, partition and
+        timestamp; and topic, unless the argument names it. Returns when all rows are in memory; each wait for
+        memory, or for a topic, takes at most `max.block.ms`. A table in which anything is wrong is refused as
+        a whole: TypeError for a type, ApiError for a column or a row. Raises ApiError as `send` does; then,
+        and when it is cancelled, the rows that were added so far are sent all the same. Needs pyarrow.
+        """
+        missing = missing_extra("arrow", "produce_batch")
+        if missing:
+            raise ApiError(ErrorCode.INVALID_REQUEST, missing)
+        from odradek.client.aio.table_producing import TableProducing
+        from odradek.client.core.producer.table_columns import TableColumns
+
+        driver, core, deliveries = self._running()
+        core.check_open()
+        columns = TableColumns(table, topic)
+        try:
+            return (await TableProducing(self, driver, core, deliveries, self._settings).add(columns)).future
+        except ApiError as error:
+            self._not_added(error)
+            raise
 
     async def flush(self) -> None:
         """Send what was added so far, and return when each record of it is acknowledged or has failed.
@@ -245,15 +291,10 @@ class Producer:
 
     async def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises ApiError as `send` does."""
-        driver, core, _ = self._running()
-        ends_ms = driver.now_ms + self._settings.max_block_ms
-        self._kick(driver)
-        while (count := core.partition_count(topic)) is None:
-            if driver.now_ms >= ends_ms:
-                raise self._blocked(topic, None, has_place=False)
-            await driver.changed(ends_ms - driver.now_ms)
-            if self._is_closed:
-                raise closed()
+        _, core, _ = self._running()
+        count = await self.until(
+            lambda: core.placement.partition_count(topic) or Lack(topic), self._settings.max_block_ms
+        )
         return list(range(count))
 
     def why(self) -> list[Why]:
@@ -268,7 +309,7 @@ class Producer:
             of_transaction = self._transactions.why(now_ms)
             has_failed = any(one.cause in _LASTING for one in of_transaction)
             causes = [*of_transaction, *causes] if has_failed else [*causes, *of_transaction]
-        unknown = {_unknown(one.topic, one.partition): one.topic for one in self._unplaced.values()}
+        unknown = {str(lack): lack.topic for lack in self._unplaced.values()}
         causes = [*(Why(Cause.UNKNOWN_TOPIC, text, {"topic": unknown[text]}) for text in unknown), *causes]
         if causes and causes[0].cause in _LASTING:
             return causes
@@ -357,16 +398,12 @@ class Producer:
         self._is_kicked = False
         driver.pump()
 
-    def _blocked(self, topic: str, partition: int | None, *, has_place: bool) -> ApiError:
+    def _blocked(self, lack: Lack) -> ApiError:
         waited_s = self._settings.max_block_ms / 1000
-        if has_place:
-            reason = "buffer.memory is used up by records that are not acknowledged"
-        else:
-            reason = _unknown(topic, partition)
         assert self._driver is not None
         error = self._driver.view.last_error
         more = "" if error is None else f": {error}"
-        return ApiError(ErrorCode.REQUEST_TIMED_OUT, f"not sent within {waited_s:g} s: {reason}{more}")
+        return ApiError(ErrorCode.REQUEST_TIMED_OUT, f"not sent within {waited_s:g} s: {lack}{more}")
 
 
 def outgoing(
@@ -390,13 +427,6 @@ def outgoing(
     return Outgoing(topic, value, key, encoded, partition, timestamp_ms)
 
 
-def _partition_of(record: Outgoing, core: ProducerCore) -> int | None:
-    """The partition that a record goes to; None while its topic is not known."""
-    if record.partition is None:
-        return core.partition_for(record.topic, record.key)
-    return record.partition if core.check_partition(record.topic, record.partition) else None
-
-
 def _encoded(headers: Headers) -> RecordHeaders:
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     encoded = tuple((name.encode(), content) for name, content in pairs)
@@ -409,12 +439,6 @@ def _check_bytes(**contents: object) -> None:
     for name, content in contents.items():
         if content is not None and not isinstance(content, bytes):
             raise TypeError(f"the {name} of a record is bytes or None, not {type(content).__name__}")
-
-
-def _unknown(topic: str, partition: int | None) -> str:
-    if partition is None:
-        return f"topic {topic} is not known"
-    return f"partition {partition} of topic {topic} is not known"
 
 
 def closed() -> ApiError:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from odradek.base.closing import Closing
 from odradek.client.aio import producer as aio
 from odradek.client.aio.transactions import Offsets
-from odradek.client.blocking.delivery import Delivery
-from odradek.client.blocking.network_thread import NetworkThread
+from odradek.client.blocking.delivery import Delivery, TableDelivery
+from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
 from odradek.client.blocking.outbox import Outbox
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.waiting import Cause, Why
@@ -25,6 +25,8 @@ from odradek.client.metrics import Metrics
 
 if TYPE_CHECKING:
     import ssl
+
+    import pyarrow as pa
 
 # How long the thread may take beyond the time that `close` was given.
 _GRACE_S: Final = 5.0
@@ -77,6 +79,26 @@ class Producer(Closing):
         )
         delivery = Delivery(self._network)
         self._outbox.put(record, delivery)
+        return delivery
+
+    def produce_batch(self, table: "pa.Table | pa.RecordBatch", *, topic: str | None = None) -> TableDelivery:
+        """Add the rows of a table as records; the delivery gets one receipt for all, or the first error.
+
+        The columns are those of Spark's Kafka source: value; if they are there key, headers, partition and
+        timestamp; and topic, unless the argument names it. Returns when all rows are in memory, behind what
+        was sent before; each wait for memory, or for a topic, takes at most `max.block.ms`. A table in which
+        anything is wrong is refused as a whole: TypeError for a type, ApiError for a column or a row. Raises
+        ApiError if memory or a topic does not come; then, and when it is interrupted, the rows that were
+        added so far are sent all the same. Needs pyarrow.
+        """
+        delivery = TableDelivery(self._network)
+
+        async def there() -> None:
+            await self._outbox.emptied()
+            future = await self._producer.produce_batch(table, topic=topic)
+            future.add_done_callback(lambda done: copy_outcome(done, delivery))
+
+        self._network.run(there())
         return delivery
 
     def flush(self, timeout: float | None = None) -> None:

@@ -303,8 +303,8 @@ def test_without_idempotence_one_in_flight_keeps_the_order(events: list[tuple[st
 def test_a_topic_is_not_waited_for_while_no_broker_lets_the_producer_in() -> None:
     view = ClusterView(SeededChance(1))
     core = ProducerCore(ProducerSettings(), view, SeededChance(1))
-    assert core.partition_for("orders", None) is None
+    assert core.placement.partition_for("orders", None) is None
     (send,) = view.due(0)
     view.outcome(Outcome(send, error=NO_LOGIN), 0)
     with pytest.raises(ApiError, match="who are you"):
-        core.partition_for("orders", None)
+        core.placement.partition_for("orders", None)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.core.producer.batch import Batch, Place, record_bytes_max
+from odradek.client.core.producer.batch import Batch, EncodedRecords, Place, record_bytes_max
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.partition_queue import PartitionQueue
 from odradek.client.core.producer.settings import ProducerSettings
@@ -73,6 +73,18 @@ class Accumulator:
         batch.is_full = batch.size_bytes >= self._settings.batch_size
         self.memory_used += new_bytes
         return place
+
+    def append_encoded(self, partition: TopicPartition, records: EncodedRecords, now_ms: int) -> Place | None:
+        """Add records as a batch of their own; None if there is no memory for it now."""
+        new_bytes = records.bytes_max + HEADER_BYTES
+        if self.memory_used and self.memory_used + new_bytes > self._settings.buffer_memory:
+            self.is_memory_wanted = True
+            return None
+        batch = self._open_batch(partition)
+        if batch is not None:
+            batch.is_full = True
+        self.memory_used += new_bytes
+        return self._new_batch(partition, now_ms).fill(records)
 
     def _check_size(self, record_bytes: int) -> None:
         for name, limit in (

@@ -15,6 +15,7 @@ of a batch have its records once, in order, its memory, its deadline and its att
 
 from typing import Final
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import ApiError
 from odradek.base.ids import ProducerId, TopicPartition
 from odradek.base.values import value
@@ -24,7 +25,8 @@ from odradek.records.header import HEADER_BYTES, BatchHeader, read_header
 
 RECORD_OVERHEAD_BYTES: Final = 36
 """The most that a record takes beside its key, value and headers: six varints and the attributes."""
-_HEADER_OVERHEAD_BYTES: Final = 10
+HEADER_OVERHEAD_BYTES: Final = 10
+"""The most that a header takes beside its name and content."""
 SEQUENCE_MASK: Final = (1 << 31) - 1
 """Sequence numbers wrap from here to 0."""
 
@@ -36,6 +38,20 @@ class Stamp:
     producer_id: ProducerId
     epoch: int
     sequence: int
+
+
+@value
+class EncodedRecords:
+    """Records that were encoded elsewhere, for a batch of their own."""
+
+    body: Buffer
+    """Their bytes, uncompressed, with deltas to the first of them."""
+    count: int
+    base_timestamp_ms: int
+    """The timestamp of the first."""
+    max_timestamp_ms: int
+    bytes_max: int
+    """The sum of their `record_bytes_max`."""
 
 
 @value
@@ -72,7 +88,7 @@ def record_bytes_max(key: bytes | None, value: bytes | None, headers: RecordHead
     """The most bytes that a record takes in a batch, uncompressed."""
     total = RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
     for name, content in headers:
-        total += _HEADER_OVERHEAD_BYTES + len(name) + len(content or b"")
+        total += HEADER_OVERHEAD_BYTES + len(name) + len(content or b"")
     return total
 
 
@@ -174,6 +190,14 @@ class Batch:
         self.reserved_bytes += bytes_max
         self.record_count += 1
         return Place(self.id, self.record_count - 1, self.partition)
+
+    def fill(self, records: EncodedRecords) -> Place:
+        """Make it, still empty, the batch of these records; it gets no others."""
+        assert self._builder is not None
+        self._builder.fill(records.body, records.count, records.base_timestamp_ms, records.max_timestamp_ms)
+        self.reserved_bytes += records.bytes_max
+        self.record_count, self.is_full = records.count, True
+        return Place(self.id, 0, self.partition)
 
     def encode(self) -> None:
         """Compress it, if that has not been done; it gets no more records."""

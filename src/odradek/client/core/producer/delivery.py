@@ -22,17 +22,16 @@ from odradek.client.core.answers import Answers
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.accumulator import Accumulator
-from odradek.client.core.producer.batch import Batch, Done, Place
+from odradek.client.core.producer.batch import Batch, Done, EncodedRecords, Place
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.identity_request import IdentityRequest
 from odradek.client.core.producer.partition_queue import Verdict
-from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
+from odradek.client.core.producer.placement import Placement
 from odradek.client.core.producer.reasons import Reasons
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.producer.transaction import State, Transaction
 from odradek.client.core.requests import Outcome, Send, ToNode, earliest
 from odradek.client.core.waiting import Why
-from odradek.client.partitioning import partition_of_key
 from odradek.client.refusal import known_code
 from odradek.net.request_pipeline import NotConnected
 from odradek.records.framing import RecordHeaders
@@ -67,16 +66,13 @@ class ProducerCore:
         self._transaction = transaction
         self._view = view
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, chance)
-        self._partitioner = StickyPartitioner(
-            chance,
-            batch_size=settings.batch_size,
-            is_adaptive=settings.is_partitioner_adaptive,
-        )
         is_transactional = transaction is not None
         self.identity = Identity(is_transactional=is_transactional) if settings.is_idempotent else None
         """None for a producer that is not idempotent; in transactions the coordinator's answers set it."""
         self._batches = Accumulator(settings, self.identity)
         self._reasons = Reasons(settings, view, self._batches)
+        self.placement = Placement(settings, view, chance, self._batches.queue_length)
+        """Which partition the next records go to."""
         # How many requests each broker has not answered.
         self._in_flight: dict[BrokerId, int] = defaultdict(int)
         # None where there is no identity, or the coordinator of transactions gives it.
@@ -95,41 +91,6 @@ class ProducerCore:
         self._splits = 0
 
     # --- the application's calls
-
-    def partition_for(self, topic: str, key: bytes | None) -> int | None:
-        """Where a record goes; None while the topic is not known. Raises ApiError as `partition_count`."""
-        count = self.partition_count(topic)
-        if count is None:
-            return None
-        if key is not None and not self._settings.partitioner_ignore_keys:
-            return partition_of_key(key, count)
-        current = self._partitioner.current(topic)
-        if current is not None and current < count:
-            return current
-        return self._partitioner.draw(topic, self._candidates(topic, count))
-
-    def partition_count(self, topic: str) -> int | None:
-        """How many partitions a topic has; None while it is not known.
-
-        Raises ApiError for a topic that may not be written to, now or later, and while the login is refused.
-        """
-        count = self._view.partition_count(topic)
-        if count is not None:
-            return count
-        self._view.want([topic])
-        if self._view.login_error is not None:
-            raise self._view.login_error
-        code = self._view.errors.get(topic)
-        if code is not None and not code.is_retriable:
-            raise ApiError(code, f"topic {topic}: {code.name.lower().replace('_', ' ')}")
-        return None
-
-    def check_partition(self, topic: str, partition: int) -> bool:
-        """Whether a topic is known to have this partition. Raises ApiError as `partition_count`."""
-        count = self.partition_count(topic)
-        if count is not None and partition >= count:  # it may have got more since it was asked about
-            self._view.refresh_soon(self._now_ms)
-        return count is not None and 0 <= partition < count
 
     def check_open(self) -> None:
         """Raises ApiError where records need a transaction and none is open."""
@@ -152,12 +113,23 @@ class ProducerCore:
         self.check_open()
         before = self._batches.memory_used
         place = self._batches.append(partition, timestamp_ms, key, value, headers, now_ms)
-        if place is not None and self._partitioner.current(partition.topic) == partition.partition:
-            self._partitioner.appended(
-                partition.topic,
+        if place is not None:
+            self.placement.appended(
+                partition,
                 self._batches.memory_used - before,
                 is_batch_full=self._batches.is_batch_full(partition),
             )
+        if place is not None and self._transaction is not None:
+            self._transaction.write_to(partition)
+        return place
+
+    def append_encoded(self, partition: TopicPartition, records: EncodedRecords, now_ms: int) -> Place | None:
+        """Add records as a batch of their own, which is sent at once; None if there is no memory for it now.
+
+        Raises ApiError outside a transaction where there must be one.
+        """
+        self.check_open()
+        place = self._batches.append_encoded(partition, records, now_ms)
         if place is not None and self._transaction is not None:
             self._transaction.write_to(partition)
         return place
@@ -421,17 +393,6 @@ class ProducerCore:
     def _ask_error(self) -> ApiError | None:
         """Why the producer has no producer id."""
         return None if self._asks is None else self._asks.error
-
-    # --- partitions
-
-    def _candidates(self, topic: str, count: int) -> list[Candidate]:
-        partitions = [TopicPartition(topic, number) for number in range(count)]
-        led = [one for one in partitions if self._has_leader(one)]
-        return [Candidate(one.partition, self._batches.queue_length(one)) for one in led or partitions]
-
-    def _has_leader(self, partition: TopicPartition) -> bool:
-        leader = self._view.leader(partition)
-        return leader is not None and leader.node != NO_BROKER
 
     # --- metrics
 

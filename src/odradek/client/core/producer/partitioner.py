@@ -10,6 +10,7 @@ often, so that a slow broker is not given more than it can store.
 Invariant: a partition without a leader is drawn only if none has one.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -73,6 +74,18 @@ class StickyPartitioner:
         limit = self._batch_size if is_batch_full else self._batch_size * _SWITCH_ANYWAY
         if sticky.bytes_so_far >= limit:
             del self._sticky[topic]
+
+    def fill(self, topic: str, ends: Sequence[int], first: int) -> int:
+        """Append records without a key, from number `first` on, to the current partition until it is full.
+
+        `ends` are the bytes of the records, summed up. Returns the number behind the last one that was
+        appended; at least one is.
+        """
+        before = ends[first - 1] if first else 0
+        wanted = before + self._batch_size - self._sticky[topic].bytes_so_far
+        end = min(len(ends), bisect_left(ends, wanted, first) + 1)
+        self.appended(topic, int(ends[end - 1] - before), is_batch_full=True)
+        return end
 
     def forget(self, topic: str) -> None:
         """Draw again: the topic's partitions have changed."""

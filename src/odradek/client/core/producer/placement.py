@@ -1,0 +1,114 @@
+"""Which partition the next records go to, as far as the cluster is known.
+
+partition_for("orders", b"k", now)           2: the key decides
+spread("orders", [50, 100, ..., 40_000])     [(1, 310), (0, 620), (1, 700)]: runs of records without a key
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from odradek.base.chance import Chance
+from odradek.base.errors import ApiError
+from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
+from odradek.client.core.producer.settings import ProducerSettings
+from odradek.client.partitioning import partition_of_key
+
+
+class Placement:
+    """See the module."""
+
+    def __init__(
+        self,
+        settings: ProducerSettings,
+        view: ClusterView,
+        chance: Chance,
+        queue_length: Callable[[TopicPartition], int],
+    ) -> None:
+        """`queue_length` says how many batches of a partition wait."""
+        self._ignores_keys = settings.partitioner_ignore_keys
+        self._view = view
+        self._queue_length = queue_length
+        self._partitioner = StickyPartitioner(
+            chance,
+            batch_size=settings.batch_size,
+            is_adaptive=settings.is_partitioner_adaptive,
+        )
+
+    @property
+    def ignores_keys(self) -> bool:
+        """Whether records with a key are distributed as those without one."""
+        return self._ignores_keys
+
+    def partition_for(self, topic: str, key: bytes | None) -> int | None:
+        """Where a record goes; None while the topic is not known. Raises ApiError as `partition_count`."""
+        count = self.partition_count(topic)
+        if count is None:
+            return None
+        if key is not None and not self._ignores_keys:
+            return partition_of_key(key, count)
+        return self._current(topic, count, Counter())
+
+    def spread(self, topic: str, ends: Sequence[int]) -> list[tuple[int, int]]:
+        """Where many records without a key go that are appended next.
+
+        Returns runs: (partition, number of the record behind the run). `ends` are the bytes of the records,
+        summed up. The topic is known.
+        """
+        count = self.partition_count(topic)
+        assert count is not None
+        runs: list[tuple[int, int]] = []
+        # Batches that this call gives to each partition: they wait there soon.
+        given: Counter[int] = Counter()
+        first = 0
+        while first < len(ends):
+            number = self._current(topic, count, given)
+            first = self._partitioner.fill(topic, ends, first)
+            given[number] += 1
+            runs.append((number, first))
+        return runs
+
+    def partition_count(self, topic: str) -> int | None:
+        """How many partitions a topic has; None while it is not known.
+
+        Raises ApiError for a topic that may not be written to, now or later, and while the login is refused.
+        """
+        count = self._view.partition_count(topic)
+        if count is not None:
+            return count
+        self._view.want([topic])
+        if self._view.login_error is not None:
+            raise self._view.login_error
+        code = self._view.errors.get(topic)
+        if code is not None and not code.is_retriable:
+            raise ApiError(code, f"topic {topic}: {code.name.lower().replace('_', ' ')}")
+        return None
+
+    def check_partition(self, topic: str, partition: int, now_ms: int) -> bool:
+        """Whether a topic is known to have this partition. Raises ApiError as `partition_count`."""
+        count = self.partition_count(topic)
+        if count is not None and partition >= count:  # it may have got more since it was asked about
+            self._view.refresh_soon(now_ms)
+        return count is not None and 0 <= partition < count
+
+    def appended(self, partition: TopicPartition, record_bytes: int, *, is_batch_full: bool) -> None:
+        """A record was appended; `is_batch_full` ended its batch."""
+        if self._partitioner.current(partition.topic) == partition.partition:
+            self._partitioner.appended(partition.topic, record_bytes, is_batch_full=is_batch_full)
+
+    def _has_leader(self, partition: TopicPartition) -> bool:
+        leader = self._view.leader(partition)
+        return leader is not None and leader.node != NO_BROKER
+
+    def _current(self, topic: str, count: int, given: Counter[int]) -> int:
+        current = self._partitioner.current(topic)
+        if current is not None and current < count:
+            return current
+        partitions = [TopicPartition(topic, number) for number in range(count)]
+        led = [one for one in partitions if self._has_leader(one)]
+        candidates = [
+            Candidate(one.partition, self._queue_length(one) + given[one.partition])
+            for one in led or partitions
+        ]
+        return self._partitioner.draw(topic, candidates)

@@ -1,0 +1,69 @@
+"""Where records without a key go, one by one and many at once."""
+
+from collections import Counter
+from itertools import accumulate
+
+from odradek.base.chance import SeededChance
+from odradek.base.ids import TopicPartition
+from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.producer.placement import Placement
+from odradek.client.core.producer.settings import ProducerSettings
+from odradek.client.core.requests import Outcome
+from odradek.wire.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+
+def placement(queues: Counter[int], partitions: int = 3, leaderless: int = -1) -> Placement:
+    view = ClusterView(SeededChance(1))
+    view.want(["t"])
+    (send,) = view.due(0)
+    parts = [
+        MetadataResponsePartition(partition_index=number, leader_id=-1 if number == leaderless else 1)
+        for number in range(partitions)
+    ]
+    broker = MetadataResponseBroker(node_id=1, host="h", port=9)
+    topics = [MetadataResponseTopic(name="t", partitions=parts)]
+    view.outcome(Outcome(send, MetadataResponse(brokers=[broker], topics=topics)), 0)
+    settings = ProducerSettings(batch_size=1_000)
+    return Placement(settings, view, SeededChance(5), lambda partition: queues[partition.partition])
+
+
+def test_each_run_fills_a_batch_and_the_last_one_is_gone_on_with() -> None:
+    made = placement(Counter())
+    runs = made.spread("t", list(accumulate([300] * 9)))
+    assert [behind for _, behind in runs] == [4, 8, 9]
+    assert made.partition_for("t", None) == runs[-1][0]
+    made.appended(TopicPartition("t", runs[-1][0]), 300, is_batch_full=False)
+    ((partition, behind),) = made.spread("t", [400])
+    assert (partition, behind) == (runs[-1][0], 1)
+    assert made.spread("t", []) == []
+
+
+def test_it_draws_as_records_one_by_one_do() -> None:
+    runs = placement(Counter()).spread("t", list(accumulate([1_000] * 60)))
+    queues: Counter[int] = Counter()
+    other = placement(queues)
+    drawn = []
+    for _ in range(60):
+        partition = other.partition_for("t", None)
+        assert partition is not None
+        other.appended(TopicPartition("t", partition), 1_000, is_batch_full=True)
+        queues[partition] += 1
+        drawn.append(partition)
+    assert [partition for partition, _ in runs] == drawn
+    assert set(Counter(drawn)) == {0, 1, 2}
+
+
+def test_a_long_queue_and_a_missing_leader_get_fewer() -> None:
+    counts = Counter(
+        one for one, _ in placement(Counter({0: 50})).spread("t", list(accumulate([1_000] * 40)))
+    )
+    assert counts[0] < min(counts[1], counts[2])
+    counts = Counter(
+        one for one, _ in placement(Counter(), leaderless=1).spread("t", list(accumulate([1_000] * 40)))
+    )
+    assert set(counts) == {0, 2}
