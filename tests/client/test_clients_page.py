@@ -1,4 +1,4 @@
-"""Every program in docs/clients.md prints what the page says, beside a broker with the page's topic."""
+"""Every program of the clients' pages prints what its page says, beside a broker with the page's topic."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ BLOCKS = list(blocks_run_by(Runner.CLIENTS))
 PROGRAMS = [number for number, block in enumerate(BLOCKS) if block.language == "python"]
 
 
-@pytest.mark.parametrize("number", PROGRAMS)
+@pytest.mark.parametrize("number", PROGRAMS, ids=lambda number: BLOCKS[number].place)
 def test_a_program_prints_what_the_page_says(number: int) -> None:
     with Broker() as broker:
         broker.create_topic("orders")

@@ -28,7 +28,7 @@ class Runner(Enum):
     SIMULATION = "tests/testing/test_simulation_page.py"
     """The tests of the page: one that passes, one that fails, the part that mends it, and its replay."""
     CLIENTS = "tests/client/test_clients_page.py"
-    """Each program of the page; the block of text below it is what it prints."""
+    """Each program of the pages; the block of text below it is what it prints."""
     PIPELINE = "tests/spark/pipeline/test_pipeline_page.py"
     """All commands of a page, beside a broker."""
     SPARK = "tests/spark/test_spark_page.py"
@@ -41,6 +41,12 @@ RUN_BY: Final[dict[tuple[str, str], Runner]] = {
     ("docs/cli.md", "console"): Runner.COMMANDS,
     ("docs/clients.md", "python"): Runner.CLIENTS,
     ("docs/clients.md", "text"): Runner.CLIENTS,
+    ("docs/from-aiokafka.md", "python"): Runner.CLIENTS,
+    ("docs/from-aiokafka.md", "text"): Runner.CLIENTS,
+    ("docs/from-confluent-kafka.md", "python"): Runner.CLIENTS,
+    ("docs/from-confluent-kafka.md", "text"): Runner.CLIENTS,
+    ("docs/from-kafka-python.md", "python"): Runner.CLIENTS,
+    ("docs/from-kafka-python.md", "text"): Runner.CLIENTS,
     ("docs/metrics.md", "console"): Runner.TERMINAL,
     ("docs/operations.md", "console"): Runner.TERMINAL,
     ("docs/pipeline.md", "console"): Runner.PIPELINE,
