@@ -127,6 +127,21 @@ async def coordinator_cut_off(scene: Scene) -> Stuck:
     return Stuck(consumer, Expected(Cause.REQUEST, {"node": coordinator}))
 
 
+async def login_refused(scene: Scene) -> Stuck:
+    """The client logs in, and the brokers know no login."""
+    await scene.topic()
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": scene.chance.choice(("PLAIN", "SCRAM-SHA-256")),
+        "sasl.username": "till",
+        "sasl.password": "secret",
+    }
+    consumer = scene.quiet_consumer(**login)
+    consumer.assign([scene.at("orders")])
+    scene.poll(consumer)
+    return Stuck(consumer, Expected(Cause.REFUSED, {"code": "ILLEGAL_SASL_STATE"}))
+
+
 BROKERS: Final = (
     State("leader dead", leader_dead, {}),
     State("no leader at the beginning", leader_unknown, {}),
@@ -137,5 +152,6 @@ BROKERS: Final = (
     State("leader not ready", leader_not_ready, {}),
     State("all brokers dead", no_broker, AT_ONCE),
     State("all brokers cut off", all_silent, {}),
+    State("login refused", login_refused, {}),
     State("coordinator cut off", coordinator_cut_off, ONE_COPY),
 )

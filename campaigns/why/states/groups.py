@@ -7,7 +7,6 @@ from campaigns.why.scene import Expected, Scene, Stuck
 from campaigns.why.trial import State
 from odradek.aio import Consumer
 from odradek.client.core.waiting import Cause
-from odradek.testing.application.process import Process
 
 GROUP: Final = "billing"
 CLASSIC: Final[dict[str, Any]] = {"group_id": GROUP, "group_protocol": "classic"}
@@ -54,20 +53,19 @@ async def offsets_offline(scene: Scene) -> Stuck:
     return Stuck(consumer, expected)
 
 
-async def _idle_member(scene: Scene, **settings: object) -> Process[None]:
+async def _idle_member(scene: Scene, **settings: object) -> Consumer:
     """Another member, which polls until it has partitions, and then no more."""
-    has_joined = asyncio.Event()
+    made: list[Consumer] = []
 
     async def idle() -> None:
-        consumer = scene.quiet_consumer("orders", **settings)
-        while not consumer.assignment():
-            await consumer.poll(1)
-        has_joined.set()
+        made.append(scene.quiet_consumer("orders", **settings))
+        while not made[0].assignment():
+            await made[0].poll(1)
         await asyncio.sleep(600)
 
-    other = scene.other(idle(), "idle member")
-    await scene.until(has_joined.is_set, "the other member has partitions")
-    return other
+    scene.other(idle(), "idle member")
+    await scene.until(lambda: made and made[0].assignment(), "the other member has partitions")
+    return made[0]
 
 
 async def waits_for_members(scene: Scene) -> Stuck:
@@ -79,6 +77,17 @@ async def waits_for_members(scene: Scene) -> Stuck:
     await asyncio.sleep(scene.chance.uniform(0, 20))
     expected = Expected(Cause.REBALANCE, {"group": GROUP, "at": "JOINING"}, since_ms=begun_ms)
     return Stuck(consumer, expected)
+
+
+async def waits_for_owner(scene: Scene) -> Stuck:
+    """The new protocol waits until the last owner, which does not poll, has given partitions back."""
+    await scene.topic(partitions=scene.chance.randint(2, 4))
+    owner = await _idle_member(scene, **NEW)
+    begun_ms = scene.now_ms
+    consumer = scene.consumer("orders", **NEW)
+    await asyncio.sleep(scene.chance.uniform(0, 20))
+    data = {"group": GROUP, "at": "GIVING_BACK", "member": owner.group_metadata().member_id}
+    return Stuck(consumer, Expected(Cause.REBALANCE, data, since_ms=begun_ms))
 
 
 async def waits_for_assignment(scene: Scene) -> Stuck:
@@ -210,6 +219,7 @@ GROUPS: Final = (
     State("coordinator's broker dead", coordinator_dead, ONE_COPY),
     State("__consumer_offsets offline", offsets_offline, ONE_COPY),
     State("rebalance waits for a member", waits_for_members, AT_ONCE),
+    State("rebalance waits for an owner", waits_for_owner, AT_ONCE),
     State("rebalance waits for the assignment", waits_for_assignment, AT_ONCE),
     State("rebalance waits for poll", waits_for_poll, AT_ONCE),
     State("static member fenced", static_member_fenced, AT_ONCE),

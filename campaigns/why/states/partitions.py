@@ -25,10 +25,24 @@ async def paused(scene: Scene) -> Stuck:
 
 
 async def at_end(scene: Scene) -> Stuck:
-    """Everything is read; the clock of the leader's machine may be set meanwhile."""
+    """Everything is read."""
     records = scene.chance.randint(0, 5)
     await scene.topic(records=records)
     consumer = scene.consumer(assigned=[scene.at("orders")])
+    await scene.until(lambda: _position(consumer) == records, "all records are read")
+    return Stuck(consumer, Expected(Cause.AT_END, {"partition": "orders-0", "position": records}))
+
+
+async def large_records(scene: Scene) -> Stuck:
+    """Records above the limits of a fetch are read one by one (KIP-74); then the consumer is at the end."""
+    await scene.topic()
+    records = scene.chance.randint(1, 4)
+    async with scene.producer(linger_ms=0) as producer:
+        for _ in range(records):
+            await (await producer.send("orders", bytes(scene.chance.randint(2_000, 90_000))))
+    consumer = scene.consumer(
+        assigned=[scene.at("orders")], fetch_max_bytes=1_000, max_partition_fetch_bytes=1_000
+    )
     await scene.until(lambda: _position(consumer) == records, "all records are read")
     return Stuck(consumer, Expected(Cause.AT_END, {"partition": "orders-0", "position": records}))
 
@@ -167,6 +181,7 @@ def _flip_last_byte(world: World, broker: int) -> None:
 PARTITIONS: Final = (
     State("all partitions paused", paused, {}),
     State("at the end", at_end, {}),
+    State("at the end of large records", large_records, {}),
     State("at the end, clocks set", clock_set, {}),
     State("open transaction", open_transaction, {}),
     State("committed offset in a transaction", committed_in_transaction, AT_ONCE),

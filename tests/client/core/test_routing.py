@@ -8,7 +8,7 @@ from odradek.client.core.routing import ANY, Routing
 from odradek.client.core.waiting import Cause
 from odradek.net.request_pipeline import NotConnected
 from odradek.wire.messages.find_coordinator import Coordinator, FindCoordinatorResponse
-from odradek.wire.messages.heartbeat import HeartbeatRequest
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseBroker
 
 BILLING = ToCoordinator("billing")
@@ -133,3 +133,58 @@ def test_a_coordinator_that_has_left_the_cluster_is_looked_for_again() -> None:
     (search,) = routing.due(1_000)
     routing.outcome(Outcome(search, answer(1)), 1_000)
     assert routing.ready(1_000) == [(late, 1, 1_000)]
+
+
+def test_a_coordinator_that_cannot_be_reached_is_named_with_its_broker_until_it_answers() -> None:
+    routing = placed()
+    send = request(BILLING)
+    routing.place(send, 0)
+    (search,) = routing.due(0)
+    routing.outcome(Outcome(search, answer(2)), 0)
+    routing.ready(0)
+    routing.finished(Outcome(send, error=NotConnected("refused"), node=2), 10)
+    routing.refused(send, ErrorCode.NETWORK_EXCEPTION)
+    again = request(BILLING)
+    routing.place(again, 20)
+    (search,) = routing.due(20)
+    routing.outcome(Outcome(search, answer(2)), 20)
+    assert routing.ready(20) == [(again, 2, 1_000)]
+    (why,) = routing.why(3_000)
+    assert why.cause is Cause.NO_COORDINATOR
+    assert (why.data["key"], why.data["node"], why.data["error"]) == ("billing", 2, "refused")
+    assert str(why).endswith("refused; it is the coordinator of group billing")
+    routing.finished(Outcome(again, HeartbeatResponse(), node=2), 3_100)
+    assert routing.why(3_100) == []
+
+
+def test_a_coordinator_that_does_not_answer_is_named() -> None:
+    routing = placed()
+    send = request(BILLING)
+    routing.place(send, 0)
+    (search,) = routing.due(0)
+    routing.outcome(Outcome(search, answer(2)), 0)
+    routing.ready(0)
+    assert routing.why(100) == []
+    (why,) = routing.why(2_000)
+    assert (why.cause, why.data["node"], why.data["key"]) == (Cause.REQUEST, 2, "billing")
+
+
+def test_since_when_a_coordinator_is_looked_for_counts_from_the_first_search() -> None:
+    routing = placed()
+    for now_ms in (0, 4_000):
+        routing.place(request(BILLING), now_ms)
+        routing.ready(now_ms)
+        (search,) = routing.due(now_ms)
+        routing.outcome(Outcome(search, answer(-1, ErrorCode.COORDINATOR_NOT_AVAILABLE)), now_ms)
+    (why,) = routing.why(9_000)
+    assert why.data["ms"] == 9_000
+
+
+def test_a_refused_login_is_no_missing_broker() -> None:
+    view = ClusterView(SeededChance(1))
+    routing = Routing(view, SeededChance(1))
+    (send,) = view.due(0)
+    error = NotConnected("who are you?", ErrorCode.SASL_AUTHENTICATION_FAILED)
+    view.outcome(Outcome(send, error=error), 0)
+    (why,) = routing.why(0)
+    assert (why.cause, why.data["code"]) == (Cause.REFUSED, "SASL_AUTHENTICATION_FAILED")

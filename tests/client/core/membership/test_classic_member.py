@@ -223,3 +223,33 @@ def test_a_sticky_member_tells_what_it_had_when_it_joins_again() -> None:
     subscriber = subscriber_of(told, "sticky")
     assert subscriber.owned == {P0}
     assert subscriber.generation == 1
+
+
+def test_how_long_a_rebalance_lasts_counts_from_its_beginning() -> None:
+    rig = Rig()
+    rig.member.subscribe(frozenset(["orders"]))
+    join = rig.due()
+    assert join.answer_ms is None, "the broker waits for other members"
+    rig.now_ms = 4_000
+    rig.answer(join, JoinGroupResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+    rig.now_ms = 6_000
+    rig.due()
+    rig.now_ms = 9_000
+    (one,) = rig.member.why(rig.now_ms)
+    assert one.data["ms"] == 9_000
+
+
+def test_a_member_that_was_fenced_says_so_until_it_is_in_the_group_again() -> None:
+    rig = Rig()
+    rig.join()
+    rig.member.has_now(frozenset([P0]))
+    rig.beat(ErrorCode.FENCED_INSTANCE_ID)
+    assert rig.member.error is not None
+    rig.member.error = None  # the application was told
+    (one,) = rig.member.why(rig.now_ms)
+    assert one.cause is Cause.FENCED
+    assert one.data == {"group": "billing", "instance": "i1", "code": "FENCED_INSTANCE_ID"}
+    rig.member.has_now(frozenset())
+    rig.now_ms += 1_000
+    rig.join()
+    assert one.cause not in [cause.cause for cause in rig.member.why(rig.now_ms)]

@@ -17,6 +17,7 @@ from odradek.client.core.producer.transaction import NEXT, State, Step, Transact
 from odradek.client.core.producer.transaction_core import TransactionCore
 from odradek.client.core.requests import Send, ToCoordinator
 from odradek.client.core.routing import Routing
+from odradek.client.core.waiting import Cause
 from odradek.wire.messages.produce import ProduceRequest
 from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from tests.client.core.producer.model_broker import known_view, lost
@@ -265,6 +266,29 @@ def test_a_fenced_producer_can_do_nothing_more(code: ErrorCode) -> None:
         with pytest.raises(ProducerFatal, match="another producer with transactional id t"):
             call()
     assert rig.transaction.state is State.FATAL_ERROR
+    (why,) = rig.core.why(rig.now_ms)
+    assert (why.cause, why.data["transactional_id"]) == (Cause.FENCED, "t")
+
+
+def test_a_producer_that_is_refused_says_so() -> None:
+    rig = ready(1)
+    rig.transaction.begin()
+    rig.append(b"a")
+    rig.pump()
+    rig.answer(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    (why,) = rig.core.why(rig.now_ms)
+    data = {"transactional_id": "t", "code": "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"}
+    assert (why.cause, why.data) == (Cause.REFUSED, data)
+
+
+def test_a_transaction_that_is_held_up_says_by_which_error() -> None:
+    rig = ready(1)
+    rig.transaction.begin()
+    rig.append(b"a")
+    rig.pump()
+    rig.answer(ErrorCode.CONCURRENT_TRANSACTIONS)
+    (why,) = rig.core.why(rig.now_ms)
+    assert (why.cause, why.data["code"]) == (Cause.RETRY, "CONCURRENT_TRANSACTIONS")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from odradek.client.core.consumer.reasons import Reasons
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.membership.classic_member import ClassicMember
 from odradek.client.core.membership.consumer_member import ConsumerMember
+from odradek.client.core.membership.givers import Givers
 from odradek.client.core.membership.member import Member, MemberOptions
 from odradek.client.core.requests import Core, Outcome, Send, earliest
 from odradek.client.core.routing import Routing
@@ -121,11 +122,13 @@ class ConsumerCore:
         )
         is_committed_only = options.fetch.is_committed_only
         self._held_up = HeldUp(view, self.subscription, is_committed_only=is_committed_only)
+        self._givers = Givers()
         self._reasons = Reasons(
             view,
             routing,
             self.subscription,
             self.fetcher,
+            self._givers,
             self.group,
             is_committed_only=is_committed_only,
             has_reset=options.reset_to is not None,
@@ -237,6 +240,7 @@ class ConsumerCore:
         if self.subscription.match() and self.member is not None:
             self.member.subscribe(self.subscription.topics)
         self._fall_back()
+        self._follow_givers(now_ms)
         self.subscription.forget_retries(now_ms)
         sends: list[Send] = []
         for part in self._parts():
@@ -259,7 +263,7 @@ class ConsumerCore:
         return earliest(oversleeps_ms, *(part.next_deadline_ms() for part in self._parts()))
 
     def _parts(self) -> list[Core]:
-        parts: list[Core] = [self.positions, self.fetcher, self._held_up]
+        parts: list[Core] = [self.positions, self.fetcher, self._held_up, self._givers]
         return parts if self.member is None else [self.member, *parts]
 
     # --- metrics
@@ -291,6 +295,18 @@ class ConsumerCore:
         return self._reasons.why(self.member, now_ms)
 
     # --- helpers
+
+    def _follow_givers(self, now_ms: int) -> None:
+        """Whether the member is in a group whose broker assigns, and is given nothing."""
+        member = self.member
+        is_waiting = (
+            isinstance(member, ConsumerMember)
+            and member.is_joined
+            and member.target() is None
+            and not self.subscription.states
+            and bool(self.subscription.topics)
+        )
+        self._givers.follow(member, is_waiting=is_waiting, now_ms=now_ms)
 
     def _new_member(self) -> Member:
         options = self._options.member

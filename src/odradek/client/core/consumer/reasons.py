@@ -12,6 +12,7 @@ from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.fetcher import Fetcher
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
+from odradek.client.core.membership.givers import Givers
 from odradek.client.core.membership.member import Member
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
@@ -58,6 +59,7 @@ class Reasons:
         routing: Routing,
         subscription: Subscription,
         fetcher: Fetcher,
+        givers: Givers,
         group: str,
         *,
         is_committed_only: bool,
@@ -68,6 +70,7 @@ class Reasons:
         self._routing = routing
         self._subscription = subscription
         self._fetcher = fetcher
+        self._givers = givers
         self._group = group
         self._is_committed_only = is_committed_only
         self._has_reset = has_reset
@@ -82,13 +85,25 @@ class Reasons:
         joins = [] if member is None else member.why(now_ms)
         causes += joins
         if not subscription.states and not joins:
-            text = f"group {self._group} has given no partitions to this member"
-            causes.append(Why(Cause.NO_PARTITIONS, text, {"group": self._group}))
+            causes.append(self._why_no_partitions(now_ms))
         unreadable = [one for one, state in subscription.states.items() if _is_unreadable(state)]
         if self._fetcher.has_records and not unreadable:
             causes.append(Why(Cause.RECORDS_READY, "records are here; poll returns them"))
         causes += [self._why_partition(one, state, now_ms) for one, state in subscription.states.items()]
         return _sorted(causes)
+
+    def _why_no_partitions(self, now_ms: int) -> Why:
+        data: dict[str, object] = {"group": self._group}
+        givers = self._givers.members
+        if not givers:
+            return Why(
+                Cause.NO_PARTITIONS, f"group {self._group} has given no partitions to this member", data
+            )
+        waited_ms = self._givers.waited_ms(now_ms)
+        others = f" and {len(givers) - 1} more" if len(givers) > 1 else ""
+        who = f"for {waited_ms / 1000:.0f} s: it waits for member {givers[0]}{others} to give partitions back"
+        data |= {"ms": waited_ms, "at": "GIVING_BACK", "member": givers[0], "members": givers}
+        return Why(Cause.REBALANCE, f"group {self._group} has been rebalancing {who}", data)
 
     def _why_topics(self) -> list[Why]:
         causes = []
