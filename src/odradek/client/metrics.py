@@ -1,11 +1,12 @@
-"""The metrics of a client: counts since its start and figures of the moment, under Kafka's names.
+"""The metrics of a client: counts since its start, and what it measured in the last time, by Kafka's names.
 
     metrics = consumer.metrics()
-    metrics["records-consumed-total"]      1200.0
+    metrics["records-consumed-total"]      1200
+    metrics["records-consumed-rate"]       37.5
     print(metrics.to_prometheus())         kafka_consumer_records_consumed_total{client_id="odradek"} 1200
 
-Unlike the Java client's they contain no rates and averages of a window: the difference of two readings has
-them. A figure that is not known, such as a lag before the first fetch, is left out.
+Rates are per second, times in milliseconds; over which time they are measured, `core.sampled` says. A figure
+that is not known, such as a lag before the first fetch, is left out.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ class Metrics(Mapping[str, float]):
     """See the module."""
 
     def __init__(self, client: str, client_id: str, values: Mapping[str, float]) -> None:
-        """`client` is "consumer" or "producer"."""
+        """`client` is "consumer", "producer" or "admin_client"."""
         self._client = client
         self._client_id = client_id
         self._values = dict(values)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import Address, parse_bootstrap_servers
+from odradek.client.core.sampled import SAMPLES, WINDOW_MS, Sampling
 from odradek.client.protection import NAMES as PROTECTION_NAMES
 from odradek.client.protection import PREFIXES, read_protection
 from odradek.net.security import Security
@@ -78,6 +79,11 @@ class Settings:
     def __getitem__(self, setting: Setting[T]) -> T:
         """The value of a setting."""
         return cast(T, self._values.get(setting.name, setting.default))
+
+    @property
+    def sampling(self) -> Sampling:
+        """Over which time rates and averages are measured."""
+        return Sampling(self[METRICS_NUM_SAMPLES], self[METRICS_SAMPLE_WINDOW_MS])
 
     def is_given(self, setting: Setting[Any]) -> bool:
         """Whether it does not have its value by default."""
@@ -239,6 +245,10 @@ RETRY_BACKOFF_MS: Final = Setting[int]("retry.backoff.ms", ALL, 100, _ms_64)
 RETRY_BACKOFF_MAX_MS: Final = Setting[int]("retry.backoff.max.ms", ALL, 1_000, _ms_64)
 RECONNECT_BACKOFF_MS: Final = Setting[int]("reconnect.backoff.ms", ALL, 50, _ms_64)
 RECONNECT_BACKOFF_MAX_MS: Final = Setting[int]("reconnect.backoff.max.ms", ALL, 1_000, _ms_64)
+METRICS_NUM_SAMPLES: Final = Setting[int]("metrics.num.samples", ALL, SAMPLES, _whole(1, INT32_MAX))
+METRICS_SAMPLE_WINDOW_MS: Final = Setting[int](
+    "metrics.sample.window.ms", ALL, WINDOW_MS, _whole(1, INT64_MAX)
+)
 METADATA_MAX_AGE_MS: Final = Setting[int]("metadata.max.age.ms", ALL, 300_000, _ms_64)
 SETUP_TIMEOUT_MS: Final = Setting[int](
     "socket.connection.setup.timeout.ms", ALL, 10_000, _whole(1, INT32_MAX)
@@ -327,9 +337,7 @@ _NO_EFFECT: Final[Mapping[str, str]] = {
     "interceptor.classes": _OBJECT,
     "partitioner.class": _OBJECT,
     "metric.reporters": "read the metrics of the client instead",
-    "metrics.num.samples": "metrics are counts since the start",
-    "metrics.sample.window.ms": "metrics are counts since the start",
-    "metrics.recording.level": "metrics are counts since the start",
+    "metrics.recording.level": "all metrics are recorded",
     "enable.metrics.push": "no metrics are sent to brokers",
     "config.providers": "no class is loaded because a setting names it",
 }

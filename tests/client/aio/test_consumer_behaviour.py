@@ -96,6 +96,12 @@ def test_what_it_did_is_counted(servers: Servers, topic: str) -> None:
             assert (metrics["assigned-partitions"], metrics["records-lag-max"]) == (2, 0)
             assert metrics["rebalance-total"] == 1
             assert metrics["fetch-total"] >= 1
+            assert metrics["records-consumed-rate"] == 20 / 30, "of the first window of 30 s"
+            assert (
+                0 < metrics["fetch-size-avg"] <= metrics["fetch-size-max"] <= metrics["bytes-consumed-total"]
+            )
+            for latency in ("request", "fetch", "commit"):
+                assert 0 <= metrics[f"{latency}-latency-avg"] <= metrics[f"{latency}-latency-max"]
             assert 0 <= metrics["last-poll-seconds-ago"] < 60
             assert 1 <= metrics["connection-count"] <= metrics["response-total"] <= metrics["request-total"]
             assert 'kafka_consumer_commit_total{client_id="billing"} 1' in metrics.to_prometheus()

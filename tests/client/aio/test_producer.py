@@ -83,6 +83,10 @@ async def test_what_it_did_is_counted(cluster: Cluster) -> None:
     assert (metrics["record-error-total"], metrics["requests-in-flight"]) == (1, 0)
     assert metrics["buffer-available-bytes"] == 40_000
     assert 0 < metrics["response-total"] < metrics["request-total"]
+    assert metrics["record-error-rate"] == metrics["record-retry-rate"] == 1 / 30
+    assert metrics["records-per-request-avg"] >= 1
+    assert 0 < metrics["batch-size-avg"] <= metrics["batch-size-max"]
+    assert metrics["record-queue-time-max"] >= metrics["record-queue-time-avg"] >= 0
     assert 'kafka_producer_record_send_total{client_id="shop"} 5' in metrics.to_prometheus()
     await cluster.recover()
 

@@ -37,7 +37,9 @@ from odradek.client.core.admin import (
 from odradek.client.core.admin.operation import Operation, Pause
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.requests import Outcome, Send
+from odradek.client.metrics import Metrics
 from odradek.client.settings import (
+    CLIENT_ID,
     DEFAULT_API_TIMEOUT_MS,
     REQUEST_TIMEOUT_MS,
     RETRY_BACKOFF_MAX_MS,
@@ -127,6 +129,11 @@ class Admin:
     remove_members_from_group = _method(groups.remove_members_from_group)
     describe_producers = _method(transactions.describe_producers)
     abort_transaction = _method(transactions.abort_transaction)
+
+    def metrics(self) -> Metrics:
+        """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
+        figures = {} if self._driver is None else self._driver.figures()
+        return Metrics("admin_client", self._settings[CLIENT_ID], figures)
 
     async def close(self) -> None:
         """Close all connections; operations under way fail. Closing it again does nothing."""

@@ -20,6 +20,7 @@ from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, tell_committed
 from odradek.client.aio.offset_queries import OffsetQueries
 from odradek.client.core.consumer.commits import OffsetAndMetadata
+from odradek.client.core.sampled import USUAL, Sampled, Sampling, average_and_maximum
 
 _log: Final = logging.getLogger("odradek.consumer")
 
@@ -34,6 +35,7 @@ class CommitOptions:
     """`auto.commit.interval.ms`."""
     timeout_s: float
     """How long a commit of the consumer's own may take: `default.api.timeout.ms`."""
+    sampling: Sampling = USUAL
 
 
 class Committing:
@@ -59,20 +61,33 @@ class Committing:
         self._running: set[asyncio.Task[None]] = set()
         # What was committed last, to leave out what has not changed.
         self._committed: dict[TopicPartition, int] = {}
-        self.commits = 0
-        """How many commits succeeded."""
+        # How many commits succeeded, and in what time.
+        self._commits = 0
+        self._latencies = Sampled(options.sampling)
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:
         """What was committed last of the partitions that it still has."""
         return self._committed
 
+    def figures(self) -> dict[str, float]:
+        """Its metrics, by Kafka's names (`client.metrics`)."""
+        now_ms = self._driver.now_ms
+        return {
+            "commit-total": self._commits,
+            "commit-rate": self._latencies.count_per_second(now_ms),
+            **average_and_maximum("commit-latency", self._latencies, now_ms),
+        }
+
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float) -> None:
         """Commit these offsets. Raises ApiError."""
         if not offsets:
             return
+        begun_ms = self._driver.now_ms
         await self._queries.commit(offsets, timeout_s)
-        self.commits += 1
+        now_ms = self._driver.now_ms
+        self._commits += 1
+        self._latencies.add(now_ms - begun_ms, now_ms)
         self._committed.update({one: at.offset for one, at in offsets.items()})
         tell_committed(self._interceptors, offsets)
 

@@ -32,6 +32,7 @@ from odradek.client.core.cluster_view import (
 )
 from odradek.client.core.requests import Core, Outcome, Send, ToCoordinator, earliest
 from odradek.client.core.routing import ANY, Routing
+from odradek.client.core.sampled import USUAL, Sampled, Sampling, average_and_maximum
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.net.security import UNPROTECTED, Security
 from odradek.timer import TimedCall
@@ -56,6 +57,7 @@ class DriverOptions:
     socket_connection_setup_timeout_ms: int = SETUP_MS
     allow_auto_create_topics: bool = False
     security: Security = UNPROTECTED
+    sampling: Sampling = USUAL
 
 
 class Driver:
@@ -104,6 +106,10 @@ class Driver:
         self._is_closed = False
         # Requests that were given to a link, and answers.
         self._requests = self._responses = 0
+        # When each request without an outcome was given to its link.
+        self._sent_ms: dict[Send, int] = {}
+        self._sends = Sampled(options.sampling)
+        self._latencies = Sampled(options.sampling)
 
     @property
     def now_ms(self) -> int:
@@ -121,6 +127,9 @@ class Driver:
             "request-total": self._requests,
             "response-total": self._responses,
             "connection-count": sum(link.is_ready for link in self._links.values()),
+            "request-rate": self._sends.count_per_second(self.now_ms),
+            "response-rate": self._latencies.count_per_second(self.now_ms),
+            **average_and_maximum("request-latency", self._latencies, self.now_ms),
         }
 
     def run(self, core: Core) -> None:
@@ -210,6 +219,8 @@ class Driver:
         for send, node, left_ms in self.routing.ready(now_ms):
             self._link_for(send, node).send(send, left_ms)
             self._requests += 1
+            self._sent_ms[send] = now_ms
+            self._sends.add(1, now_ms)
         for outcome in self.routing.failed(now_ms):
             self._loop.call_soon(self._finish, outcome)
 
@@ -221,11 +232,15 @@ class Driver:
 
     def _finish(self, outcome: Outcome) -> None:
         done = self._owners.pop(outcome.send, None)
+        sent_ms = self._sent_ms.pop(outcome.send, None)
         if done is None:  # the client was closed
             return
         error = outcome.error
         self.routing.finished(outcome, self.now_ms)
-        self._responses += outcome.response is not None
+        if outcome.response is not None:
+            self._responses += 1
+            if sent_ms is not None:
+                self._latencies.add(self.now_ms - sent_ms, self.now_ms)
         if error is not None and isinstance(error, ConnectionFailed):
             self.routing.refused(outcome.send, error.code)
             if error.code is not ErrorCode.UNSUPPORTED_VERSION:

@@ -25,6 +25,13 @@ class HandedOut:
         """What was taken from the core and the application does not have yet."""
         self.last: Sequence[ConsumerRecord] = ()
         """What the application got last, and has not said to have processed by polling again."""
+        # Records that were taken from the core, and were given back to it or forgotten.
+        self._undone = 0
+
+    @property
+    def withheld(self) -> int:
+        """How many records were taken from the core that the application did not get."""
+        return self._undone + len(self.pending)
 
     def take(self, count: int) -> list[ConsumerRecord]:
         """Up to `count` pending records."""
@@ -58,10 +65,12 @@ class HandedOut:
             if one in gone and one in states:
                 states[one].offset = record.offset
         kept = [one for one in self.pending if TopicPartition(one.topic, one.partition) not in gone]
+        self._undone += len(self.pending) - len(kept)
         self.pending = deque(kept)
 
     def clear(self) -> None:
         """Forget all records."""
+        self._undone += len(self.pending)
         self.pending.clear()
         self.last = ()
 

@@ -28,4 +28,5 @@ def driver_options(settings: Settings, *, allow_auto_create_topics: bool = False
         socket_connection_setup_timeout_ms=settings[SETUP_TIMEOUT_MS],
         allow_auto_create_topics=allow_auto_create_topics,
         security=settings.security,
+        sampling=settings.sampling,
     )

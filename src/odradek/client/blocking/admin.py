@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from odradek.base.closing import Closing
 from odradek.client.aio import admin as aio
 from odradek.client.blocking.network_thread import NetworkThread
+from odradek.client.metrics import Metrics
 
 if TYPE_CHECKING:
     import ssl
@@ -99,6 +100,14 @@ class Admin(Closing):
     remove_members_from_group = _blocking(aio.Admin.remove_members_from_group)
     describe_producers = _blocking(aio.Admin.describe_producers)
     abort_transaction = _blocking(aio.Admin.abort_transaction)
+
+    def metrics(self) -> Metrics:
+        """See `aio.Admin.metrics`."""
+
+        async def there() -> Metrics:
+            return self._admin.metrics()
+
+        return self._network.run(there())
 
     def close(self, timeout_s: float | None = CLOSE_TIMEOUT_S) -> None:
         """Close all connections and end the thread; operations of other threads fail."""

@@ -271,8 +271,7 @@ class ConsumerCore:
     def figures(self, now_ms: int) -> dict[str, float]:
         """Its metrics, by Kafka's names (`client.metrics`)."""
         figures: dict[str, float] = {
-            "fetch-total": self.fetcher.fetches,
-            "records-consumed-total": self.fetcher.records,
+            **self.fetcher.figures.figures(now_ms),
             "assigned-partitions": len(self.subscription.states),
             "rebalance-total": self._rebalances,
         }

@@ -25,10 +25,12 @@ from odradek.client.core.consumer.completed_fetch import (
     ConsumerRecord,
     Convert,
 )
+from odradek.client.core.consumer.fetch_figures import FetchFigures
 from odradek.client.core.consumer.fetch_session import FetchSession, SessionRequest, Wanted
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToNode
+from odradek.client.core.sampled import USUAL, Sampling
 from odradek.client.refusal import known_code
 from odradek.wire.messages.fetch import (
     FetchPartition,
@@ -78,6 +80,7 @@ class FetchOptions:
     rack: str = ""
     request_timeout_ms: int = 30_000
     metadata_max_age_ms: int = 300_000
+    sampling: Sampling = USUAL
 
 
 class Piece(NamedTuple):
@@ -107,10 +110,9 @@ class Fetcher:
         # What came and was not returned yet, the oldest first, without the next in line.
         self._queue: deque[CompletedFetch] = deque()
         self._next: CompletedFetch | None = None
-        self.fetches = 0
-        """How many fetch requests were made."""
-        self.records = 0
-        """How many records were taken."""
+        self.figures = FetchFigures(options.sampling)
+        # When the fetch under way to each node was made.
+        self._asked_ms: dict[BrokerId, int] = {}
 
     @property
     def has_data(self) -> bool:
@@ -143,8 +145,9 @@ class Fetcher:
                 highest=_BY_NAME if any(one.topic_id == NO_TOPIC_ID for one in wanted.values()) else _HIGHEST,
             )
             self._in_flight[node] = send, wanted
+            self._asked_ms[node] = now_ms
+            self.figures.note_request(now_ms)
             sends.append(send)
-        self.fetches += len(sends)
         return sends
 
     def next_deadline_ms(self) -> int | None:
@@ -246,6 +249,8 @@ class Fetcher:
             self._retry(wanted, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said), now_ms)
             return
         session.answered(answer.session_id)
+        size_bytes = sum(len(data.records or b"") for data in named.values())
+        self.figures.note_answer(size_bytes, now_ms - self._asked_ms[node], now_ms)
         for partition, asked in wanted.items():
             state = self._subscription.states.get(partition)
             if state is None or state.phase is not Phase.FETCHING or state.offset != asked.offset:
@@ -402,7 +407,7 @@ class Fetcher:
         if number is None:  # it was begun in another way: what is left is fetched again
             self._next = None
             return 0
-        self.records += number
+        self.figures.records += number
         state.offset = current.next_offset
         if current.epoch != NO_EPOCH:
             state.epoch = current.epoch

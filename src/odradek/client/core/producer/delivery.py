@@ -28,6 +28,7 @@ from odradek.client.core.producer.identity_request import IdentityRequest
 from odradek.client.core.producer.partition_queue import Verdict
 from odradek.client.core.producer.placement import Placement
 from odradek.client.core.producer.reasons import Reasons
+from odradek.client.core.producer.send_figures import SendFigures
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.producer.transaction import State, Transaction
 from odradek.client.core.requests import Outcome, Send, ToNode, earliest
@@ -85,10 +86,7 @@ class ProducerCore:
         self._now_ms = 0
         # What became of batches, not yet taken.
         self._done: list[Done] = []
-        # Records in requests, in requests after the first, and in batches that failed.
-        self._sent = self._sent_again = self._failed = 0
-        # Batches, and parts of batches, that were split.
-        self._splits = 0
+        self._figures = SendFigures(settings.sampling)
 
     # --- the application's calls
 
@@ -222,9 +220,9 @@ class ProducerCore:
     def _produce(self, node: BrokerId, batches: list[Batch]) -> Send:
         data: dict[str, list[PartitionProduceData]] = defaultdict(list)
         for batch in batches:
-            self._sent += batch.record_count
             part = PartitionProduceData(index=batch.partition.partition, records=batch.data())
             data[batch.partition.topic].append(part)
+        self._figures.note_sent(batches, self._now_ms)
         request = ProduceRequest(
             transactional_id=self._settings.transactional_id,
             acks=self._settings.acks,
@@ -317,7 +315,7 @@ class ProducerCore:
         if verdict is Verdict.SPLIT:
             batch.last_error = error
             self._batches.split(batch)
-            self._splits += 1
+            self._figures.note_split()
             return
         self._retry_or_fail(batch, error, now_ms, is_final=verdict is Verdict.FAILED, named=named)
 
@@ -337,7 +335,7 @@ class ProducerCore:
             if batch.deadline_ms > now_ms:
                 batch.not_before_ms = now_ms + self._backoff.after_refusal(error.code, batch.failures - 1)
                 self._batches.queue(batch.partition).again(batch)
-                self._sent_again += batch.record_count
+                self._figures.note_again(batch, now_ms)
                 return
             error = self._too_late(batch)
         self._fail(batch, error, named)
@@ -348,7 +346,7 @@ class ProducerCore:
         if self._transaction is not None:
             self._transaction.batch_failed(error, is_stamped=batch.stamp is not None)
         if not batch.is_done:
-            self._failed += batch.record_count
+            self._figures.note_failed(batch, self._now_ms)
             self._finish(batch, error=error, named=named)
 
     def _finish(
@@ -400,14 +398,15 @@ class ProducerCore:
         """Its metrics, by Kafka's names (`client.metrics`)."""
         limit = self._settings.buffer_memory
         return {
-            "record-send-total": self._sent,
-            "record-retry-total": self._sent_again,
-            "record-error-total": self._failed,
-            "batch-split-total": self._splits,
+            **self._figures.counts,
             "requests-in-flight": sum(self._in_flight.values()),
             "buffer-total-bytes": limit,
             "buffer-available-bytes": max(0, limit - self._batches.memory_used),
         }
+
+    def rates(self, now_ms: int) -> dict[str, float]:
+        """What was measured in the last time, by Kafka's names."""
+        return self._figures.rates(now_ms)
 
     # --- why
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.client import settings as table
+from odradek.client.core.sampled import USUAL, Sampling
 from odradek.records.compression import Codec
 
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
@@ -49,6 +50,8 @@ class ProducerSettings:
     """Whether records with a key are distributed as those without one."""
     is_partitioner_adaptive: bool = table.PARTITIONER_ADAPTIVE.default
     """Whether partitions with longer queues get fewer of the records without a key."""
+    sampling: Sampling = USUAL
+    """Over which time rates and averages are measured."""
 
     def __post_init__(self) -> None:
         shortest_ms = self.linger_ms + self.request_timeout_ms
@@ -111,4 +114,5 @@ def producer_settings(settings: table.Settings) -> ProducerSettings:
         transaction_timeout_ms=settings[table.TRANSACTION_TIMEOUT_MS],
         partitioner_ignore_keys=settings[table.PARTITIONER_IGNORE_KEYS],
         is_partitioner_adaptive=settings[table.PARTITIONER_ADAPTIVE],
+        sampling=settings.sampling,
     )
