@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from odradek.client.blocking.consumer import Consumer
     from odradek.client.blocking.delivery import Delivery, TableDelivery
     from odradek.client.blocking.producer import Producer
+    from odradek.client.core.admin.acls import Acl, AclFilter
     from odradek.client.core.admin.cluster import Election
     from odradek.client.core.admin.configs import Append, Subtract
     from odradek.client.core.admin.features import FeatureChange
@@ -39,6 +40,8 @@ __all__ = [
     "EARLIEST",
     "LATEST",
     "MAX_TIMESTAMP",
+    "Acl",
+    "AclFilter",
     "Admin",
     "ApiError",
     "Append",
@@ -79,6 +82,8 @@ __getattr__ = lazy_names(
         "TransactionAbortable": "odradek.base.errors",
         "ProducerFatal": "odradek.base.errors",
         "GroupMetadata": "odradek.client.core.membership.group_metadata",
+        "Acl": "odradek.client.core.admin.acls",
+        "AclFilter": "odradek.client.core.admin.acls",
         "Admin": "odradek.client.blocking.admin",
         "ApiError": "odradek.base.errors",
         "Append": "odradek.client.core.admin.configs",

@@ -22,6 +22,7 @@ from odradek.base.errors import ApiError
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
 from odradek.client.core.admin import (
+    acls,
     cluster,
     configs,
     features,
@@ -121,6 +122,9 @@ class Admin:
     describe_features = _method(features.describe_features)
     update_features = _method(features.update_features)
     describe_metadata_quorum = _method(quorum.describe_metadata_quorum)
+    describe_acls = _method(acls.describe_acls)
+    create_acls = _method(acls.create_acls)
+    delete_acls = _method(acls.delete_acls)
     describe_client_quotas = _method(users.describe_client_quotas)
     describe_user_scram_credentials = _method(users.describe_user_scram_credentials)
     list_partition_reassignments = _method(reassignments.list_partition_reassignments)
