@@ -5,9 +5,10 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import OdradekError
-from odradek.base.ids import TopicPartition
+from odradek.base.errors import FileUnavailable
+from odradek.base.ids import Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.transactions import NO_PRODUCER, Producer, TransactionVersion
 from odradek.coordinator.transactions.state import TransactionState
@@ -202,19 +203,61 @@ def test_an_id_that_is_being_loaded_has_to_wait(bench: TransactionBench) -> None
     assert bench.end(producer, committed=True).error is E.INVALID_TXN_STATE
 
 
-def test_what_cannot_be_read_stays_loading_and_holds_up_no_other(bench: TransactionBench) -> None:
-    bench.init()
+@pytest.mark.parametrize("cause", ["ends at", "cannot be read"])
+def test_a_partition_that_cannot_be_read_is_not_served_and_holds_up_no_other(
+    bench: TransactionBench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, cause: str
+) -> None:
+    """R19: as a partition of groups; a new leadership reads it again."""
+    _, producer = bench.init().one
+    bench.add(producer, T0)
     bench.init(name="other")
     torn = bench.state_partition()
     assert bench.state_partition("other") != torn
-    bench.log.batches[torn][0] = bench.log.batches[torn][0][:-1]
-    bench.lead_again(torn)
-    bench.lead_again(bench.state_partition("other"))
-    with pytest.raises(OdradekError, match=str(torn)):
+    whole, read = bench.log.batches[torn][-1], bench.log.read
+
+    def refuse(topic_partition: TopicPartition, start: Offset, max_bytes: int) -> Buffer:
+        if topic_partition == torn:
+            raise FileUnavailable("the sector cannot be read")
+        return read(topic_partition, start, max_bytes)
+
+    with monkeypatch.context() as patch:
+        if cause == "ends at":
+            bench.log.batches[torn][-1] = whole[:-1]
+        else:
+            patch.setattr(bench.log, "read", refuse)
+        bench.lead_again(torn)
+        bench.lead_again(bench.state_partition("other"))
         bench.run()
-    bench.run()
-    assert bench.init().error is E.COORDINATOR_LOAD_IN_PROGRESS
+    assert f"{torn} is not served: its transactions cannot be loaded: " in caplog.text
+    assert cause in caplog.text
+    assert bench.init().error is E.NOT_COORDINATOR
+    assert bench.end(producer, committed=True).error is E.NOT_COORDINATOR
     assert bench.init(name="other").error is E.NONE
+    assert [one.transactional_id for _, one in bench.coordinator.store.transactions()] == ["other"]
+    bench.log.batches[torn][-1] = whole
+    bench.lead_again(torn)
+    bench.run()
+    assert bench.record().state is TransactionState.ONGOING
+
+
+def test_a_leadership_that_ends_while_it_is_read_ends_only_itself(
+    bench: TransactionBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the earlier leadership could not read does not end the later one."""
+    bench.init()
+    torn = bench.state_partition()
+    read = bench.log.read
+    bench.lead_again(torn)
+    with monkeypatch.context() as patch:
+
+        def led_again_and_refused(topic_partition: TopicPartition, start: Offset, max_bytes: int) -> Buffer:
+            patch.setattr(bench.log, "read", read)
+            bench.lead_again(torn)
+            raise FileUnavailable("the sector cannot be read")
+
+        patch.setattr(bench.log, "read", led_again_and_refused)
+        bench.run()
+    assert bench.init().error is E.NONE
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 def load(partition: StatePartition, reader: PartitionReader) -> Steps[None]:
     """Read a partition into memory, as long as it is led; yields between reads.
 
-    Raises LogError when it cannot be read: then it stays COORDINATOR_LOAD_IN_PROGRESS.
+    Raises LogError when it cannot be read to its end. A single record that cannot be decoded is left out.
     """
     bounds = reader.bounds(partition.topic_partition)
     if bounds is None:

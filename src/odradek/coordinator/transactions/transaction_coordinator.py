@@ -8,11 +8,13 @@ in-sync replica has it.
     end                 ending       → stored → the answer, and marker_delivery → stored
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import LogError
 from odradek.base.execution import COUNTED_PER_STEP, Later, RunSteps, Steps, stepwise
 from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings
@@ -42,6 +44,8 @@ from odradek.coordinator.transactions.transaction import (
     unmarked_in_steps,
 )
 from odradek.timer import Timer
+
+_log = logging.getLogger(__name__)
 
 
 class ProducerAnswer(NamedTuple):
@@ -117,9 +121,23 @@ class TransactionCoordinator:
 
         def begin() -> None:
             if not self.store.continues(index, coordinator_epoch):
-                self._run_steps(load(self.store.lead(index, coordinator_epoch), self._reader))
+                self._run_steps(self._load(self.store.lead(index, coordinator_epoch)))
 
         self._trampoline.run(begin)
+
+    def _load(self, partition: StatePartition) -> Steps[None]:
+        """Read a partition; one that cannot be read is not served, as one of `__consumer_offsets`.
+
+        Of a producer whose last record is missing nothing is known: not whether its transaction was to be
+        committed or aborted, and not which epoch fences its predecessors.
+        """
+        try:
+            yield from load(partition, self._reader)
+        except LogError as error:
+            named = partition.topic_partition
+            _log.error("%s is not served: its transactions cannot be loaded: %s", named, error)
+            if partition.is_led:
+                self.resign(named.partition)
 
     def resign(self, index: int) -> None:
         """It does not any more."""

@@ -120,11 +120,11 @@ def test_a_partition_that_cannot_be_read_is_logged_and_the_other_serves(
     monkeypatch.undo()
     assert log.end_offset == end
     filled.turns.run()
-    assert "cannot be loaded" in caplog.text
+    assert f"{TOPIC}-0 is not served: its transactions cannot be loaded" in caplog.text
     loaded = {
         partition.topic_partition.partition: partition.is_loaded for partition in coordinator.store.led()
     }
-    assert loaded == {0: False, 1: True}
+    assert loaded == {1: True}
 
 
 # --- a restart between the decision and its markers
