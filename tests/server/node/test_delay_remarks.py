@@ -7,33 +7,26 @@ import pytest
 from odradek.base.clock import ManualClock
 from odradek.base.ids import TopicPartition
 from odradek.server.node.delay_remarks import DelayRemarks, Subject
-from odradek.timer import Timer
 
 P = TopicPartition("orders", 0)
 LASTS_MS = 2_500
 
 
 class Scene:
-    """Delays, with the time and what is still delayed."""
+    """Delays, with the time."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.timer = Timer(self.clock)
-        self.delayed: set[Subject] = set()
-        log = logging.getLogger("odradek.test.delays")
-        self.remarks = DelayRemarks(log, self.timer, lambda: LASTS_MS, self.delayed.__contains__)
+        self.remarks = DelayRemarks(logging.getLogger("odradek.test.delays"), self.clock, lambda: LASTS_MS)
 
     def delay(self, subject: Subject = P, words: str = "why") -> None:
-        self.delayed.add(subject)
-        self.remarks.on_delay(subject, 2, words)
+        self.remarks.on_delay(subject, 2 if isinstance(subject, TopicPartition) else subject, words)
 
-    def end(self, subject: Subject = P) -> None:
-        self.delayed.discard(subject)
-        self.remarks.on_end(subject, "is fetched again")
+    def end(self, subject: Subject = P, words: str = "is fetched again") -> None:
+        self.remarks.on_end(subject, words)
 
     def pass_time(self, by_ms: int) -> None:
         self.clock.advance(by_ms)
-        self.timer.advance()
 
 
 @pytest.fixture
@@ -52,9 +45,9 @@ def test_a_delay_that_ends_soon_is_no_warning(scene: Scene, caplog: pytest.LogCa
     scene.delay()
     assert said(caplog) == [("INFO", "orders-0, fetched from broker 2, delayed: why")]
     scene.pass_time(LASTS_MS - 1)
+    scene.delay()
     scene.end()
-    scene.pass_time(10 * LASTS_MS)
-    assert (said(caplog), len(scene.remarks), scene.timer.size) == ([], 0, 0)
+    assert (said(caplog), len(scene.remarks)) == ([], 0)
 
 
 def test_a_delay_that_lasts_is_one_warning_with_the_time_of_the_first(
@@ -68,51 +61,47 @@ def test_a_delay_that_lasts_is_one_warning_with_the_time_of_the_first(
     assert delay is not None
     assert scene.clock.monotonic_ms() - delay.since_ms == 20_000
     assert said(caplog)[1:] == [
-        ("WARNING", "orders-0, fetched from broker 2, delayed for 3000 ms: attempt 1"),
+        ("WARNING", "orders-0, fetched from broker 2, delayed for 3000 ms: attempt 2"),
     ]
     scene.end()
     assert said(caplog) == [("INFO", "orders-0 is fetched again after 20000 ms")]
-    assert len(scene.remarks) == 0
+    scene.delay()
+    assert [level for level, _ in said(caplog)] == ["INFO"]
 
 
-def test_each_has_a_time_of_its_own(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_partition_and_broker_has_a_time_of_its_own(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     scene.delay()
     scene.pass_time(1_000)
     scene.delay(3)
+    assert scene.remarks.brokers() == [3]
     scene.pass_time(LASTS_MS - 1_000)
-    assert [level for level, _ in said(caplog)] == ["INFO", "INFO", "WARNING"]
-    scene.pass_time(999)
-    assert said(caplog) == []
-    scene.pass_time(1)
-    assert said(caplog) == [("WARNING", "what is fetched from broker 2, delayed for 2500 ms: why")]
-
-
-def test_what_is_not_followed_any_more_ends(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     scene.delay()
-    scene.delayed.clear()
-    scene.pass_time(LASTS_MS)
-    assert [level for level, _ in said(caplog)] == ["INFO"]
-    assert len(scene.remarks) == 0
-    scene.delay()
-    scene.pass_time(LASTS_MS)
-    said(caplog)
-    scene.delayed.clear()
     scene.delay(3)
-    scene.pass_time(LASTS_MS)
-    assert ("INFO", "orders-0 is not fetched any more after 5000 ms") in said(caplog)
-
-
-def test_a_broker_that_stops_says_nothing_more(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    assert [level for level, _ in said(caplog)] == ["INFO", "INFO", "WARNING"]
+    scene.pass_time(1_000)
     scene.delay()
-    scene.remarks.close()
-    said(caplog)
-    scene.pass_time(LASTS_MS)
-    assert (said(caplog), scene.timer.size) == ([], 0)
+    scene.delay(3)
+    assert said(caplog) == [("WARNING", "what is fetched from broker 3, delayed for 2500 ms: why")]
+    scene.end(3, "answers fetches again")
+    assert said(caplog) == [("INFO", "broker 3 answers fetches again after 2500 ms")]
+    assert (scene.remarks.brokers(), len(scene.remarks)) == ([], 1)
+
+
+def test_a_delay_that_has_lasted_before_it_is_known_is_a_warning_at_once(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a request that is not answered for `replica.socket.timeout.ms`."""
+    scene.pass_time(30_000)
+    scene.remarks.on_delay(3, 3, "not answered", scene.clock.monotonic_ms() - 30_000)
+    assert said(caplog) == [("WARNING", "what is fetched from broker 3, delayed for 30000 ms: not answered")]
 
 
 def test_a_thousand_delays_are_few_lines(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
-    for number in range(1_000):
-        scene.delay(TopicPartition("many", number))
-    scene.pass_time(LASTS_MS)
+    for _ in range(2):
+        for number in range(1_000):
+            scene.delay(TopicPartition("many", number))
+        scene.pass_time(LASTS_MS)
     levels = [level for level, _ in said(caplog)]
     assert (levels.count("INFO"), levels.count("WARNING")) == (20, 20)

@@ -5,7 +5,7 @@ that restarts does not answer for a moment. Such delays end by themselves. So of
 
     at 0 s       the first delay         INFO       orders-0, fetched from broker 2, delayed: ...
     at 1, 2 s    further ones            nothing
-    at 2.5 s     it is still delayed     WARNING    orders-0, fetched from broker 2, delayed for 2500 ms: ...
+    at 3 s       it is delayed again     WARNING    orders-0, fetched from broker 2, delayed for 3000 ms: ...
     at 7 s       it is fetched           INFO       orders-0 is fetched again after 7000 ms
 
 A delay that ends before it has lasted ends without a line. It goes on over a change of the leader epoch as
@@ -16,10 +16,10 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from odradek.base.clock import Clock
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.server.edge.complaints import Complaints
-from odradek.timer import TimedCall, Timer
 
 Subject = TopicPartition | BrokerId
 """What is delayed: a partition, or all that is fetched from a broker."""
@@ -38,90 +38,59 @@ class Delay:
     """When it began; never changes."""
     source: BrokerId
     """From whom was to be fetched, the latest time."""
-    words: str
-    """Why it was delayed, the latest time."""
     is_said: bool = False
     """Whether the warning was logged."""
 
 
 class DelayRemarks:
-    """The delays of one node."""
+    """The delays of one node. What lasts is delayed again and again, so it is looked at then."""
 
-    def __init__(
-        self,
-        log: logging.Logger,
-        timer: Timer,
-        lasts_ms: Callable[[], int],
-        goes_on: Callable[[Subject], bool],
-    ) -> None:
-        """`lasts_ms` returns after how long a delay is worth a warning.
-
-        `goes_on` returns whether a subject is still delayed, or fetched from at all.
-        """
-        self._timer = timer
+    def __init__(self, log: logging.Logger, clock: Clock, lasts_ms: Callable[[], int]) -> None:
+        """`lasts_ms` returns after how long a delay is worth a warning."""
+        self._clock = clock
         self._lasts_ms = lasts_ms
-        self._goes_on = goes_on
         self._delays: dict[Subject, Delay] = {}
-        """The oldest first."""
-        self._look: TimedCall | None = None
-        """Looks which delays have lasted; None while all have their warning."""
-        clock = timer.clock
+        self._brokers: dict[BrokerId, None] = {}
+        """Those of the subjects that are brokers."""
         self._quiet = Complaints(log, clock, "%d more delays of fetches began or ended", level=logging.INFO)
         self._loud = Complaints(log, clock, "%d more delays of fetches have lasted")
 
     def __len__(self) -> int:
         return len(self._delays)
 
+    def brokers(self) -> list[BrokerId]:
+        """The brokers that do not answer fetches."""
+        return list(self._brokers)
+
     def delay(self, subject: Subject) -> Delay | None:
         """The delay of a partition, or of what is fetched from a broker; None without one."""
         return self._delays.get(subject)
 
-    def on_delay(self, subject: Subject, source: BrokerId, words: str) -> None:
-        """Called with each delay."""
-        known = self._delays.get(subject)
-        if known is not None:
-            known.source, known.words = source, words
-            return
-        began = Delay(self._timer.clock.monotonic_ms(), source, words)
-        self._delays[subject] = began
-        self._quiet.say("%s, delayed: %s", _named(subject, source), words, fields=_fields(subject, began))
-        self._look_later()
+    def on_delay(self, subject: Subject, source: BrokerId, words: str, since_ms: int | None = None) -> None:
+        """Called with each delay; the first one began at `since_ms`, or now."""
+        now_ms = self._clock.monotonic_ms()
+        delay = self._delays.get(subject)
+        is_first = delay is None
+        if delay is None:
+            delay = self._delays[subject] = Delay(now_ms if since_ms is None else since_ms, source)
+            if not isinstance(subject, TopicPartition):
+                self._brokers[subject] = None
+        delay.source = source
+        named, lasted_ms, fields = _named(subject, source), now_ms - delay.since_ms, _fields(subject, delay)
+        if not delay.is_said and lasted_ms >= self._lasts_ms():
+            delay.is_said = True
+            self._loud.say("%s, delayed for %d ms: %s", named, lasted_ms, words, fields=fields)
+        elif is_first:
+            self._quiet.say("%s, delayed: %s", named, words, fields=fields)
 
     def on_end(self, subject: Subject, words: str) -> None:
         """Called when a subject is fetched again, or not followed any more, as `words` say."""
         ended = self._delays.pop(subject, None)
+        if not isinstance(subject, TopicPartition):
+            self._brokers.pop(subject, None)
         if ended is not None and ended.is_said:
-            lasted_ms = self._timer.clock.monotonic_ms() - ended.since_ms
-            said = (_name(subject), words, lasted_ms)
+            said = (_name(subject), words, self._clock.monotonic_ms() - ended.since_ms)
             self._quiet.say("%s %s after %d ms", *said, fields=_fields(subject, ended))
-
-    def close(self) -> None:
-        """Called when the broker stops: nothing is looked at any more."""
-        if self._look is not None:
-            self._look.cancel()
-        self._look = None
-        self._delays.clear()
-
-    def _look_later(self) -> None:
-        """Look when the oldest delay without a warning has lasted."""
-        if self._look is not None:
-            return
-        oldest = next((one for one in self._delays.values() if not one.is_said), None)
-        if oldest is not None:
-            self._look = TimedCall(oldest.since_ms + self._lasts_ms(), self._on_look)
-            self._timer.add(self._look)
-
-    def _on_look(self) -> None:
-        self._look = None
-        now_ms, lasts_ms = self._timer.clock.monotonic_ms(), self._lasts_ms()
-        for subject, delay in list(self._delays.items()):
-            if not self._goes_on(subject):
-                self.on_end(subject, "is not fetched any more")
-            elif not delay.is_said and now_ms - delay.since_ms >= lasts_ms:
-                delay.is_said = True
-                said = (_named(subject, delay.source), now_ms - delay.since_ms, delay.words)
-                self._loud.say("%s, delayed for %d ms: %s", *said, fields=_fields(subject, delay))
-        self._look_later()
 
 
 def _name(subject: Subject) -> str:

@@ -34,7 +34,7 @@ from odradek.replication.fetcher import (
 from odradek.replication.replication_ports import ReplicationQuota
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.edge.complaints import Complaints
-from odradek.server.node.delay_remarks import DelayRemarks, Subject, lasting_ms
+from odradek.server.node.delay_remarks import DelayRemarks, lasting_ms
 from odradek.server.node.peers import PeerOutcome, PeerRequest, Peers
 from odradek.timer import TimedCall, Timer
 from odradek.wire.message import Message
@@ -94,7 +94,7 @@ class ReplicaFetchers:
         self._remarks = Complaints(_log, timer.clock, "%d more remarks about fetching from leaders")
         more_fenced = "%d more partitions have waited for their next leader"
         self._fenced_remarks = Complaints(_log, timer.clock, more_fenced, level=logging.INFO)
-        self._delays = DelayRemarks(_log, timer, lambda: lasting_ms(settings()), self._is_delayed)
+        self._delays = DelayRemarks(_log, timer.clock, lambda: lasting_ms(settings()))
         self._peers: dict[int, Peers] = {}
         """The connections of all fetchers of a number, one to each broker."""
         self._to_ask: dict[Fetcher, None] = {}
@@ -114,13 +114,13 @@ class ReplicaFetchers:
 
     def on_roles(self, changes: RoleChanges) -> None:
         """R5b, R5c, R5d: the controller has changed what this broker follows."""
-        for led in changes.leading:
-            self.manager.unfollow(led.topic_partition)
-        for stopped in changes.stopped:
-            self.manager.unfollow(stopped)
+        for gone in (*(led.topic_partition for led in changes.leading), *changes.stopped):
+            self.manager.unfollow(gone)
+            self._end_delay(gone)
         for followed in changes.following:
             if self._follows_nothing_new:
                 self.manager.unfollow(followed.topic_partition)
+                self._end_delay(followed.topic_partition)
                 continue
             state = followed.state
             fetcher = self.manager.follow(
@@ -128,6 +128,7 @@ class ReplicaFetchers:
             )
             if fetcher is not None:
                 self._let_ask(fetcher)
+            self._end_delay(followed.topic_partition)
 
     def on_settled(self, topic_partition: TopicPartition) -> None:
         """X6: called when the truncation of a followed partition is on disk."""
@@ -140,6 +141,7 @@ class ReplicaFetchers:
         for topic_partition in self.manager.names():
             if self._logs.log(topic_partition) is None:
                 self.manager.unfollow(topic_partition)
+                self._end_delay(topic_partition)
 
     def follow_nothing_new(self) -> None:
         """Follow no partition under a new leader epoch from now on: the broker is about to stop (KIP-841).
@@ -151,7 +153,6 @@ class ReplicaFetchers:
     def close(self) -> None:
         """Called when the broker stops."""
         self.is_closed = True
-        self._delays.close()
         for wake in self._wakes.values():
             wake.cancel()
         self._wakes.clear()
@@ -209,7 +210,8 @@ class ReplicaFetchers:
             peers = self._peers[fetcher.number] = self._connect()
         version, timeout_ms = type(request).VERSIONS.highest, settings.replica_socket_timeout_ms
         peers.send(
-            PeerRequest(fetcher.source, request, version, timeout_ms), partial(self._on_outcome, fetcher)
+            PeerRequest(fetcher.source, request, version, timeout_ms),
+            partial(self._on_outcome, fetcher, self._timer.clock.monotonic_ms()),
         )
 
     def _spread(self) -> Steps[None]:
@@ -224,16 +226,17 @@ class ReplicaFetchers:
 
     # --- answers
 
-    def _on_outcome(self, fetcher: Fetcher, outcome: PeerOutcome) -> None:
+    def _on_outcome(self, fetcher: Fetcher, sent_ms: int, outcome: PeerOutcome) -> None:
         if self.is_closed:
             return
         if isinstance(outcome, ApiError):
             fetcher.on_unanswered(str(outcome))
+            self._remark_on(fetcher, sent_ms)
             self._let_ask(fetcher)
         else:
-            self._slices.run(self._apply(fetcher, outcome), partial(self._on_broken, fetcher))
+            self._slices.run(self._apply(fetcher, sent_ms, outcome), partial(self._on_broken, fetcher))
 
-    def _apply(self, fetcher: Fetcher, response: Message) -> Steps[None]:
+    def _apply(self, fetcher: Fetcher, sent_ms: int, response: Message) -> Steps[None]:
         from odradek.server.node.fetcher_messages import apply_response
 
         for _ in apply_response(fetcher, response):
@@ -241,6 +244,7 @@ class ReplicaFetchers:
             if self.is_closed:  # the logs are about to be closed
                 return
         self._report_cuts()
+        self._remark_on(fetcher, sent_ms)
         self._let_ask(fetcher)
 
     def _on_broken(self, fetcher: Fetcher, error: Exception) -> None:
@@ -260,30 +264,45 @@ class ReplicaFetchers:
         """See `FetcherManager.describe`."""
         return self.manager.describe()
 
-    def _is_delayed(self, subject: Subject) -> bool:
-        """Whether a partition, or what is fetched from a broker, is still followed and was delayed."""
-        if isinstance(subject, TopicPartition):
-            followed = self.manager.partition(subject)
-            return followed is not None and followed.was_delayed
-        return any(one.source == subject and one.unreachable_because for one in self.manager.fetchers())
+    def _remark_on(self, fetcher: Fetcher, sent_ms: int) -> None:
+        """Called with each answer, and with each request that gets none: it was waited for since then."""
+        if fetcher.unreachable_because and self.manager.is_current(fetcher):
+            source = fetcher.source
+            self._delays.on_delay(source, source, fetcher.unreachable_because, sent_ms)
+
+    def _end_delay(self, topic_partition: TopicPartition) -> None:
+        """Called when a partition may not be followed any more, or from another broker."""
+        if not self._delays:
+            return
+        if self.manager.partition(topic_partition) is None:
+            self._delays.on_end(topic_partition, "is not followed any more")
+        for source in self._delays.brokers():
+            self._end_delay_of(source)
+
+    def _end_delay_of(self, source: BrokerId) -> None:
+        """Called when a broker may answer all its fetchers again, or may have none any more."""
+        fetchers = [one for one in self.manager.fetchers() if one.source == source]
+        if not any(one.unreachable_because for one in fetchers):
+            words = "answers fetches again" if fetchers else "is not fetched from any more"
+            self._delays.on_end(source, words)
 
     def _note(self, note: Note) -> None:
         self.noted[note.kind] += 1
         self._has_cut |= note.kind in _CUTS
         fields: dict[str, object] = {"leader": note.source}
-        subject = note.source if note.topic_partition is None else note.topic_partition
-        if note.kind in (NoteKind.DELAYED, NoteKind.SOURCE_LOST):
-            self._delays.on_delay(subject, note.source, note.words)
+        if note.topic_partition is None:
+            if note.kind is NoteKind.SOURCE_LOST:
+                return  # see `_remark_on`
+            if note.kind is NoteKind.SOURCE_FOUND:
+                self._end_delay_of(note.source)
+                return
+            self._remarks.say("fetching from broker %d: %s", note.source, note.words, fields=fields)
+            return
+        if note.kind is NoteKind.DELAYED:
+            self._delays.on_delay(note.topic_partition, note.source, note.words)
             return
         if note.kind is NoteKind.RESUMED:
-            self._delays.on_end(subject, "is fetched again")
-            return
-        if note.kind is NoteKind.SOURCE_FOUND:
-            if not self._is_delayed(subject):  # by another of its fetchers
-                self._delays.on_end(subject, "answers fetches again")
-            return
-        if note.topic_partition is None:
-            self._remarks.say("fetching from broker %d: %s", note.source, note.words, fields=fields)
+            self._delays.on_end(note.topic_partition, "is fetched again")
             return
         fields["topic"], fields["partition"] = note.topic_partition
         said = ("%s, fetched from broker %d, %s: %s", note.topic_partition, note.source, note.kind.value)
