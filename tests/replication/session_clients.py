@@ -20,10 +20,10 @@ from odradek.replication.fetch_session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     NO_SESSION_ID,
-    FetchAnswer,
     FetchSession,
     FollowerLife,
     IncrementalFetch,
+    ServedFetch,
     SessionKey,
     SessionlessFetch,
     SessionOutcomes,
@@ -216,7 +216,7 @@ class ByNews(Client):
         else:
             later(read)
 
-    def _take(self, answer: FetchAnswer) -> None:
+    def _take(self, answer: ServedFetch) -> None:
         if answer.error_code:
             self.answers.append(answer.error_code)
         else:

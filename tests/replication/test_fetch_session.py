@@ -12,9 +12,9 @@ from odradek.base.ids import TopicPartition
 from odradek.replication import FetchOutcome, PartitionFetch
 from odradek.replication.fetch_session import (
     EPOCH_MAX,
-    FetchAnswer,
     FetchSession,
     IncrementalFetch,
+    ServedFetch,
     SessionKey,
     SessionlessFetch,
     epoch_after,
@@ -39,7 +39,7 @@ def order_of(session: FetchSession) -> list[TopicPartition]:
     return [partition.fetch.topic_partition for partition in session.news.in_order()]
 
 
-def answer(session: FetchSession, *outcomes: FetchOutcome) -> FetchAnswer:
+def answer(session: FetchSession, *outcomes: FetchOutcome) -> ServedFetch:
     return IncrementalFetch(session).answer(list(zip(session.news.in_order(), outcomes, strict=True)))
 
 

@@ -10,10 +10,10 @@ from odradek.base.execution import ITEMS_PER_STEP, Steps, exhaust
 from odradek.base.ids import TopicPartition
 from odradek.replication import FetchOutcome, PartitionFetch
 from odradek.replication.fetch_session import (
-    FetchAnswer,
     FetchContext,
     FullFetch,
     IncrementalFetch,
+    ServedFetch,
     SessionKey,
 )
 from tests.replication.test_fetch_session_cache import Sessions, asks, fetches_of
@@ -27,7 +27,7 @@ def sessions() -> Sessions:
     return Sessions()
 
 
-def opening(sessions: Sessions, partitions: int = WIDE) -> Steps[FetchAnswer]:
+def opening(sessions: Sessions, partitions: int = WIDE) -> Steps[ServedFetch]:
     context = sessions.context(0, 0, asks(partitions))
     assert isinstance(context, FullFetch)
     return context.answer_in_steps([FetchOutcome(high_watermark=3) for _ in context.fetches])

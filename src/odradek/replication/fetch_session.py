@@ -243,8 +243,8 @@ class FetchSession:
 
 
 @dataclass(slots=True)
-class FetchAnswer:
-    """The content of a Fetch response."""
+class ServedFetch:
+    """What is answered to a fetch: the content of a Fetch response, as its leader makes it."""
 
     session_id: int = NO_SESSION_ID
     """0: there is no session, the next fetch is a full one."""
@@ -262,13 +262,13 @@ class SessionlessFetch:
         self.fetches = fetches
         """Every partition to read, in order."""
 
-    def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
+    def answer(self, outcomes: Sequence[FetchOutcome]) -> ServedFetch:
         """Called once, with the outcomes in the order of `fetches`."""
         return exhaust(self.answer_in_steps(outcomes))
 
-    def answer_in_steps(self, outcomes: Sequence[FetchOutcome]) -> Steps[FetchAnswer]:
+    def answer_in_steps(self, outcomes: Sequence[FetchOutcome]) -> Steps[ServedFetch]:
         """`answer` where there are very many, a few in each step."""
-        return FetchAnswer(partitions=(yield from listed(zip(self.fetches, outcomes, strict=True))))
+        return ServedFetch(partitions=(yield from listed(zip(self.fetches, outcomes, strict=True))))
 
 
 class FullFetch(SessionlessFetch):
@@ -283,7 +283,7 @@ class FullFetch(SessionlessFetch):
         super().__init__(fetches)
         self._open_session = open_session
 
-    def answer_in_steps(self, outcomes: Sequence[FetchOutcome]) -> Steps[FetchAnswer]:
+    def answer_in_steps(self, outcomes: Sequence[FetchOutcome]) -> Steps[ServedFetch]:
         """See `SessionlessFetch.answer_in_steps`.
 
         The session takes no request before it has all partitions. If it is closed before, for another client,
@@ -314,11 +314,11 @@ class IncrementalFetch:
         self._epoch_after = session.expected_epoch
         """The epoch of the next request; if another request came in between, this answer is void."""
 
-    def answer(self, outcomes: SessionOutcomes) -> FetchAnswer:
+    def answer(self, outcomes: SessionOutcomes) -> ServedFetch:
         """Called once, with the partitions that were read, in the order in which they were."""
         return exhaust(self.answer_in_steps(outcomes))
 
-    def answer_in_steps(self, outcomes: SessionOutcomes) -> Steps[FetchAnswer]:
+    def answer_in_steps(self, outcomes: SessionOutcomes) -> Steps[ServedFetch]:
         """`answer` where there are very many, a few in each step."""
         session, pace = self.session, Pace()
         news: list[tuple[PartitionFetch, FetchOutcome]] = []
@@ -333,8 +333,8 @@ class IncrementalFetch:
                 if len(outcome.records) > 0:
                     session.move_to_end(partition)
         if session.expected_epoch != self._epoch_after:
-            return FetchAnswer(session.session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        return FetchAnswer(session.session_id, partitions=news)
+            return ServedFetch(session.session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        return ServedFetch(session.session_id, partitions=news)
 
 
 FetchContext: TypeAlias = SessionlessFetch | IncrementalFetch

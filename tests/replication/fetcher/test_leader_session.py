@@ -10,7 +10,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
 from odradek.base.ids import NO_BROKER_EPOCH, TopicPartition
 from odradek.replication import FetchOutcome, PartitionFetch
-from odradek.replication.fetch_session import FetchAnswer, FollowerLife, SessionKey, SessionlessFetch
+from odradek.replication.fetch_session import FollowerLife, ServedFetch, SessionKey, SessionlessFetch
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.fetcher.asks import FetchAsk, PartitionAsk
 from odradek.replication.fetcher.leader_session import LeaderSession
@@ -209,7 +209,7 @@ class BothSides(RuleBasedStateMachine):
             elif key in self.wanted:
                 self.known[key] = outcome.high_watermark
 
-    def answered(self, ask: FetchAsk) -> FetchAnswer:
+    def answered(self, ask: FetchAsk) -> ServedFetch:
         fetches = [
             PartitionFetch(one.topic_partition, one.fetch_offset, 100, topic_id=one.topic_id)
             for one in ask.asks
@@ -224,7 +224,7 @@ class BothSides(RuleBasedStateMachine):
             uses_topic_ids=True,
         )
         if isinstance(context, ErrorCode):
-            return FetchAnswer(error_code=context)
+            return ServedFetch(error_code=context)
         if isinstance(context, SessionlessFetch):
             return context.answer([self.outcome(fetch) for fetch in context.fetches])
         read = context.session.news.in_order()

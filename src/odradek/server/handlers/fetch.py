@@ -19,10 +19,10 @@ from odradek.replication.fetch_request import (
     PartitionFetch,
 )
 from odradek.replication.fetch_session import (
-    FetchAnswer,
     FetchContext,
     FollowerLife,
     IncrementalFetch,
+    ServedFetch,
     SessionKey,
     SessionlessFetch,
     SessionOutcomes,
@@ -308,11 +308,11 @@ def _forgotten(request: FetchRequest, has_ids: bool) -> Iterator[SessionKey]:
             yield key, partition
 
 
-def _answer(core: BrokerCore, context: RequestContext, answer: Steps[FetchAnswer]) -> Steps[Response]:
+def _answer(core: BrokerCore, context: RequestContext, answer: Steps[ServedFetch]) -> Steps[Response]:
     return (yield from _response(core, context, (yield from answer)))
 
 
-def _response(core: BrokerCore, context: RequestContext, answer: FetchAnswer) -> Steps[Response]:
+def _response(core: BrokerCore, context: RequestContext, answer: ServedFetch) -> Steps[Response]:
     response = FetchResponse(error_code=answer.error_code, session_id=answer.session_id)
     topics: dict[object, FetchableTopicResponse] = {}
     leaders: dict[BrokerId, None] = {}
