@@ -2,7 +2,8 @@
 
 Each kill is a run of its own, in a process of its own, which dies at a step of its batch or some milliseconds
 later: in the middle of a commit of Delta or of Iceberg, too. Records, some of them broken, come between the
-runs. After every few kills a run goes to the end, and `verify` counts every record.
+runs. After every few kills a run goes to the end, and `verify` counts every record. With `--keyed` the tables
+have one row for each key, which records replace and delete.
 """
 
 import argparse
@@ -28,29 +29,34 @@ KILLS_PER_TABLE = 10
 RUN_TIMEOUT_S = 900
 # Half of the kills are at a step, the others up to so much later.
 DELAY_MS_MAX = 2000
+KEY = 'key = "n"\ntombstones = "delete"\n'
 STEPS = (Step.PLANNED, Step.STAGED, Step.WRITTEN, Step.SEALED, Step.SEALED, Step.PUBLISHED)
 
 
-def described(broker: Broker, topic: str, sink: str, directory: Path) -> Description:
+def described(broker: Broker, topic: str, sink: str, directory: Path, *, is_keyed: bool) -> Description:
     """A pipeline of that topic into a new table."""
+    key_format, key = ('key_format = "text"\n', KEY) if is_keyed else ("", "")
     file = directory / "kills.toml"
     file.write_text(
         f'[source]\nbootstrap_servers = "{broker.bootstrap_servers}"\ntopics = ["{topic}"]\n'
-        '[decode]\nformat = "json"\nfields = { n = "long" }\n'
-        f'[sink]\npath = "table"\nformat = "{sink}"\n[batch]\nrecords_max = 400\n'
+        f'[decode]\nformat = "json"\n{key_format}fields = {{ n = "long" }}\n'
+        f'[sink]\npath = "table"\nformat = "{sink}"\n{key}[batch]\nrecords_max = 400\n'
     )
     return read_description(file)
 
 
 def send(broker: Broker, topic: str, chance: random.Random) -> int:
-    """Send some records, one in twenty of which cannot be read; returns their number."""
+    """Send some records, one in twenty of which cannot be read, or has no value; returns their number."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     count = chance.randint(1, 300)
     for number in range(count):
-        value = b"broken" if chance.random() < 0.05 else b'{"n": %d}' % number
-        producer.produce(topic, value, partition=number % 2)
+        drawn = chance.random()
+        value = b"broken" if drawn < 0.05 else None if drawn < 0.1 else b'{"n": %d}' % number
+        # A few keys are in both partitions.
+        partition = number % 2 if drawn < 0.95 else 0
+        producer.produce(topic, value, b"%d" % number, partition)
     assert producer.flush(60) == 0
     return count
 
@@ -72,13 +78,15 @@ def kill_one(description: Description, chance: random.Random) -> tuple[str, bool
     return where, done.returncode == -signal.SIGKILL
 
 
-def one_table(broker: Broker, sink: str, seed: int, kills: int, spark: Any) -> Counter[str]:
+def one_table(
+    broker: Broker, sink: str, seed: int, kills: int, spark: Any, *, is_keyed: bool
+) -> Counter[str]:
     """Kill that many runs of one pipeline, bring it to its end and count; returns where the kills were."""
     chance = random.Random(f"{sink} {seed}")
     topic = broker.create_topic(partitions=2)
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as scratch:
-        description = described(broker, topic, sink, Path(scratch))
+        description = described(broker, topic, sink, Path(scratch), is_keyed=is_keyed)
         sent = 0
         for _ in range(kills):
             sent += send(broker, topic, chance)
@@ -101,8 +109,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sink", choices=SINK_FORMATS, action="append")
+    parser.add_argument("--keyed", action="store_true", help="one row for each key: not in Parquet")
     arguments = parser.parse_args()
-    sinks = arguments.sink or list(SINK_FORMATS)
+    sinks = arguments.sink or [one for one in SINK_FORMATS if one != "parquet" or not arguments.keyed]
     spark = spark_session("kills", settings=session_settings(sinks))
     sums: Counter[str] = Counter()
     left, number, started = arguments.kills, 0, time.monotonic()
@@ -110,7 +119,7 @@ def main() -> None:
         while left > 0:
             sink, seed = sinks[number % len(sinks)], arguments.seed + number // len(sinks)
             kills = min(left, KILLS_PER_TABLE)
-            found = one_table(broker, sink, seed, kills, spark)
+            found = one_table(broker, sink, seed, kills, spark, is_keyed=arguments.keyed)
             sums += found
             print(f"{sink}, seed {seed}: {dict(sorted(found.items()))}; every record once", flush=True)
             left, number = left - kills, number + 1

@@ -1,8 +1,5 @@
 """Pipelines into Delta and Iceberg tables, from each broker, by a whole Spark and the formats' own jars."""
 
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,58 +8,22 @@ from confluent_kafka import Producer
 from peers import BrokerProcess
 from pyspark.sql import SparkSession
 
+from compat.lakes import FORMATS, PARTITIONS, described, kill_in_commit, lake_spark, run
 from odradek.base.errors import OdradekError
-from odradek.spark.lake_jars import JarsMissing
-from odradek.spark.pipeline.assembly import opened, status_of, verify_table
-from odradek.spark.pipeline.description import Description, read_description
-from odradek.spark.pipeline.formats import session_settings
-from odradek.spark.pipeline.iceberg import PARTITION
+from odradek.spark.pipeline.assembly import status_of, verify_table
+from odradek.spark.pipeline.description import read_description
 from odradek.spark.pipeline.lake import LEDGER
-from odradek.spark.pipeline.ledger import Commit
-from odradek.spark.session import spark_session
 
 pytestmark = [
     pytest.mark.one_broker("a pipeline reads a cluster as it reads one broker"),
     pytest.mark.timeout(1200),  # the first batch of a session is slow on a busy machine
 ]
 
-FORMATS = ("delta", "iceberg")
-PARTITIONS = {"delta": "_partition", "iceberg": PARTITION}
-ROOT = Path(__file__).parent.parent
-
-
-class Heard:
-    """What a run tells."""
-
-    def __init__(self) -> None:
-        self.commits: list[Commit] = []
-
-    def committed(self, commit: Commit, records_behind: int) -> None:
-        self.commits.append(commit)
-
-    def warned(self, sentence: str) -> None:
-        """Not looked at here."""
-
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     """One session with both formats."""
-    try:
-        settings = session_settings(FORMATS)
-    except JarsMissing as error:
-        pytest.skip(str(error))
-    session = spark_session("lake-tables", settings=settings)
-    yield session
-    session.stop()
-
-
-def described(broker: BrokerProcess, topic: str, directory: Path, form: str, more: str = "") -> Description:
-    file = directory / "flights.toml"
-    file.write_text(
-        f'[source]\nbootstrap_servers = "{broker.bootstrap}"\ntopics = ["{topic}"]\n'
-        f'[decode]\nformat = "json"\n[sink]\npath = "table"\nformat = "{form}"\n{more}'
-    )
-    return read_description(file)
+    yield from lake_spark()
 
 
 def send(broker: BrokerProcess, topic: str, values: list[bytes]) -> None:
@@ -70,13 +31,6 @@ def send(broker: BrokerProcess, topic: str, values: list[bytes]) -> None:
     for value in values:
         producer.produce(topic, value, partition=0)
     assert producer.flush(60) == 0
-
-
-def run(description: Description, spark: SparkSession) -> list[Commit]:
-    heard = Heard()
-    with opened(description, heard, spark=spark) as engine:
-        engine.run_once()
-    return heard.commits
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -144,13 +98,7 @@ def test_drivers_that_are_killed_cost_nothing(
     topic = new_topic()
     send(broker, topic, [b'{"n": %d}' % number for number in range(500)])
     description = described(broker, topic, tmp_path, form)
-    done = subprocess.run(
-        [sys.executable, "-m", "campaigns.pipeline_driver", description.file, "SEALED", "400"],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    kill_in_commit(description)
     run(description, spark)
     found = verify_table(description, spark)
     assert (found.faults, found.compared, found.rows) == ([], 500, 500)

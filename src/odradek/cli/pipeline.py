@@ -35,6 +35,7 @@ format = "{format}"{fields}
 path = "{name}_table"
 # format = "delta"               # or "iceberg"; else Parquet files
 # partition_by = ["..."]         # a directory for each value of a column
+# key = ["..."]                  # one row for each key, in a delta or iceberg table
 
 [batch]
 records_max = 1000000
@@ -121,12 +122,13 @@ class _Progress:
     def committed(self, commit: Commit, records_behind: int) -> None:
         rate = round(commit.records * 1000 / max(1, commit.took_ms))
         dead = f", {_counted(commit.dead_letters, 'dead letter')}" if commit.dead_letters else ""
+        gone = f", {_counted(commit.deletes, 'deletion')}" if commit.deletes else ""
         holes = sum(end - start for parts in commit.holes.values() for start, end in parts.values())
         lost = f", {counted(holes)} offsets lost to retention" if holes else ""
         left = f", {records_behind / rate:,.0f} s left" if rate and records_behind else ""
         say(
             f"batch {commit.batch}: {_counted(commit.records, 'record')},"
-            f" {_counted(commit.rows, 'row')}{dead}{lost}, {rate:,} records/s;"
+            f" {_counted(commit.rows, 'row')}{gone}{dead}{lost}, {rate:,} records/s;"
             f" lag {counted(records_behind)}{left}"
         )
 
@@ -205,9 +207,12 @@ def verify(options: Options) -> int:
         say(f"- and {found.fault_count - len(found.faults)} more")
     if found.faults:
         return 1
-    once = (
-        "each is in the table once" if not description.transforms else "the ledger has no gap and no overlap"
-    )
+    if description.transforms:
+        once = "the ledger has no gap and no overlap"
+    elif description.keying.columns:
+        once = f"each of {_counted(found.keys, 'key')} has the row of its newest record"
+    else:
+        once = "each is in the table once"
     say(f"{_counted(found.compared, 'record')} of the topics compared: {once}.")
     return 0
 

@@ -33,6 +33,7 @@ format = "json"
 {decode}
 [sink]
 path = "table"
+{sink}
 [batch]
 records_max = {records_max}
 [dead_letters]
@@ -45,12 +46,17 @@ def described(
     *,
     source: str = "",
     decode: str = "",
+    sink: str = "",
     records_max: int = 1000,
     dead_letters_max: int = 1000,
 ) -> Description:
     file = directory / "flights.toml"
     text = DESCRIPTION.format(
-        source=source, decode=decode, records_max=records_max, dead_letters_max=dead_letters_max
+        source=source,
+        decode=decode,
+        sink=sink,
+        records_max=records_max,
+        dead_letters_max=dead_letters_max,
     )
     file.write_text(text)
     return read_description(file)

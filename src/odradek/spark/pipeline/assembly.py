@@ -156,4 +156,21 @@ def verify_table(description: Description, spark: Any = None) -> Findings:
     with _session(description, spark) as session:
         lake = lake_session(description, session)
         rows = lake.offsets(partition_offsets(last.following)) if last else None
-        return verify(table.ledger, view, read_offsets, is_one_to_one=is_one_to_one, rows=rows)
+        found = verify(table.ledger, view, read_offsets, is_one_to_one=is_one_to_one, rows=rows)
+        if description.keying.columns and last is not None:
+            _prove_keys(found, description, table.ledger, view, lake.rows())
+        return found
+
+
+def _prove_keys(found: Findings, description: Description, ledger: Table, view: View, rows: Any) -> None:
+    """Note what a table with keys has other than it should; see `key_proof`. Raises OdradekError."""
+    from odradek.spark.pipeline.key_proof import prove_keys, prove_single_rows
+    from odradek.spark.pipeline.spark_job import SparkJob
+
+    keying = description.keying
+    if not set(keying.columns) <= set(rows.columns):
+        return  # no batch has had rows yet
+    prove_single_rows(found, rows, keying.columns)
+    if found.faults or keying.is_transformed:
+        return  # without its ledger, or behind transforms, nothing says which rows should be there
+    prove_keys(found, SparkJob(description, rows.sparkSession), keying, ledger, view, rows)

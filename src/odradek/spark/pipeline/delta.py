@@ -55,27 +55,51 @@ def read_delta_state(directory: Path) -> LakeState:
 
 
 class DeltaWriter(LakeSession):
-    """Appends to a Delta table; see `LakeWriter`."""
+    """Adds rows to a Delta table; see `LakeWriter`."""
 
-    def _append(self, staging: Path, marker: Marker) -> None:
-        uri = self.directory.absolute().as_uri()
-        is_new = not any((self.directory / "_delta_log").glob("*.json"))
-        frame = self.staged_rows(staging, None if is_new else self.rows())
+    def exists(self) -> bool:
+        """Whether the table has been made."""
+        return any((self.directory / "_delta_log").glob("*.json"))
+
+    def name(self) -> str:
+        """The table as SQL names it."""
+        return f"delta.`{self._uri()}`"
+
+    def append_rows(self, rows: Any, marker: Marker, *, is_new: bool) -> None:
+        """Append the rows with the marker by one commit, which makes the table if it is new."""
+        application, version = _transaction(marker)
         writer = (
-            frame.write.format("delta")
+            rows.write.format("delta")
             .mode("append")
             .option("mergeSchema", "true")
             .option("userMetadata", marker.text())
-            .option("txnAppId", f"odradek-pipeline-{marker.commit.pipeline}")
-            .option("txnVersion", str(marker.commit.batch))
+            .option("txnAppId", application)
+            .option("txnVersion", version)
         )
         if self.partition_by:
             writer = writer.partitionBy(*self.partition_by)
-        writer.save(uri)
+        writer.save(self._uri())
+
+    def commit_settings(self, marker: Marker) -> dict[str, str]:
+        """The settings of a session whose next commit, by SQL, has the marker."""
+        application, version = _transaction(marker)
+        return {
+            "spark.databricks.delta.commitInfo.userMetadata": marker.text(),
+            "spark.databricks.delta.write.txnAppId": application,
+            "spark.databricks.delta.write.txnVersion": version,
+        }
 
     def rows(self) -> Any:
         """The table as a frame."""
-        return self.spark.read.format("delta").load(self.directory.absolute().as_uri())
+        return self.spark.read.format("delta").load(self._uri())
+
+    def _uri(self) -> str:
+        return self.directory.absolute().as_uri()
+
+
+def _transaction(marker: Marker) -> tuple[str, str]:
+    """The application and its version that Delta takes a batch for, once."""
+    return f"odradek-pipeline-{marker.commit.pipeline}", str(marker.commit.batch)
 
 
 def _commit_info(file: Path) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.protection import read_protection
 from odradek.spark.pipeline.decoding import FORMATS, Decoder
 from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
+from odradek.spark.pipeline.keys import KEY_FORMATS, TOMBSTONES, Keying, check_keying
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _MISSING: Final = object()
@@ -73,6 +74,8 @@ class Description:
     table: Path
     sink_format: str
     partition_by: tuple[str, ...]
+    keying: Keying
+    """Which records are of the same row."""
     records_max: int
     """The most offsets of one batch."""
     interval_s: float
@@ -110,6 +113,7 @@ def read_description(file: Path) -> Description:
     delimiter = decode.text("delimiter", ",")
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise decode.wrong("delimiter", "one character")
+    transforms = tuple(_transform(one) for one in top.tables("transform"))
     described = Description(
         file=file,
         name=name,
@@ -124,10 +128,16 @@ def read_description(file: Path) -> Description:
         given_fields=check_fields(decode.content("fields"), f"{file}: decode.fields"),
         adds_fields=decode.choice("new_fields", ("add", "dead-letter"), "add") == "add",
         delimiter=delimiter,
-        transforms=tuple(_transform(one) for one in top.tables("transform")),
+        transforms=transforms,
         table=file.parent / sink.text("path", _MISSING),
         sink_format=sink.choice("format", SINK_FORMATS, "parquet"),
         partition_by=sink.texts("partition_by", ()),
+        keying=Keying(
+            sink.columns("key"),
+            sink.option("tombstones", TOMBSTONES),
+            decode.option("key_format", KEY_FORMATS),
+            is_transformed=bool(transforms),
+        ),
         records_max=batch.number("records_max", 1_000_000, lowest=1),
         interval_s=batch.number("interval_s", 10),
         dead_letters_max=dead_letters.number("max_per_batch", 1000),
@@ -210,6 +220,7 @@ def _check_format(described: Description) -> None:
         raise SettingError(f"{where}.fields is missing: a line of CSV does not say what its fields are")
     if described.format == "raw" and described.given_fields:
         raise SettingError(f'{where}.fields has no effect with format = "raw": remove it')
+    check_keying(described.keying, described.sink_format, described.file)
 
 
 def _transform(one: "_Table") -> Transform:
@@ -269,6 +280,19 @@ class _Table:
         if not all(isinstance(one, str) and one for one in found) or (not found and default is _MISSING):
             raise self.wrong(key, "a list of texts")
         return tuple(dict.fromkeys(found))
+
+    def columns(self, key: str) -> tuple[str, ...]:
+        """The name of a column or a list of them; empty if it is missing."""
+        if isinstance(self._content.get(key), str):
+            return (self.text(key, ""),)
+        found = self.texts(key, ())
+        if key in self._content and not found:
+            raise self.wrong(key, "a column or a list of columns")
+        return found
+
+    def option(self, key: str, choices: tuple[str, ...]) -> str:
+        """One of `choices`; "" if it is missing."""
+        return self.choice(key, choices, _MISSING) if key in self._content else self.text(key, "")
 
     def choice(self, key: str, choices: tuple[str, ...], default: object) -> str:
         """One of `choices`."""

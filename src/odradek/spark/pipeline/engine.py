@@ -62,6 +62,9 @@ class Written:
     keeps_origin: bool
     first_error: str = ""
     """The first dead letter in words, with its place; "" without any."""
+    deletes: int = 0
+    superseded: int = 0
+    ignored: int = 0
     new_fields: Fields = field(default_factory=dict)
     """Fields that records have and the table lacks. If there are any, the files lack them."""
 
@@ -145,6 +148,7 @@ class Engine:
         self._first: Offsets | None = None
         self._fields = read_fields(description)
         self._check_types()
+        self._check_key()
 
     @property
     def position(self) -> Offsets | None:
@@ -258,6 +262,10 @@ class Engine:
             committed_at_ms=self._clock.wall_ms(),
             took_ms=self._clock.monotonic_ms() - started_ms,
             keeps_origin=written.keeps_origin,
+            key=self._description.keying.columns,
+            deletes=written.deletes,
+            superseded=written.superseded,
+            ignored=written.ignored,
         )
 
     def _commit_to_group(self, plan: Plan) -> None:
@@ -274,6 +282,21 @@ class Engine:
                     f"field {name} is a {kind} in {self._table.directory} and a {self._fields[name]} in"
                     f" {self._description.file}: give it the type that it has, or begin a new table"
                 )
+
+    def _check_key(self) -> None:
+        """Raises TableRefused if rows were identified by other columns until now."""
+        if self._last is None:
+            return
+        before, now = tuple(self._last.key), self._description.keying.columns
+        if before != now:
+            raise TableRefused(
+                f"{self._table.directory} was written with {_key(before)}, and {self._description.file} has"
+                f" {_key(now)}: give it the key that it has, or begin a new table"
+            )
+
+
+def _key(columns: Sequence[str]) -> str:
+    return f"the key {', '.join(columns)}" if columns else "no key"
 
 
 def _nested(ranges: Sequence[OffsetRange]) -> dict[str, dict[str, tuple[int, int]]]:

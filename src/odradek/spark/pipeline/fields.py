@@ -15,7 +15,7 @@ LONG_MAX: Final = (1 << 63) - 1
 # The columns that say where a row comes from; a field may not have such a name.
 ORIGIN: Final = ("_topic", "_partition", "_offset", "_timestamp", "_key")
 # Columns of the engine's own, which are in no table.
-INTERNAL: Final = ("_raw", "_error", "_new_fields", "_headers")
+INTERNAL: Final = ("_raw", "_error", "_new_fields", "_headers", "_change")
 
 # Column names to their types, in the order of the columns.
 Fields = dict[str, str]

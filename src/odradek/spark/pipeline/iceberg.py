@@ -72,16 +72,17 @@ def _metadata_files(directory: Path) -> dict[int, Path]:
 
 
 class IcebergWriter(LakeSession):
-    """Appends to an Iceberg table; see `LakeWriter`."""
+    """Adds rows to an Iceberg table; see `LakeWriter`."""
 
-    def _append(self, staging: Path, marker: Marker) -> None:
-        is_new = not _metadata_files(self.directory)
-        frame = self.staged_rows(staging, None if is_new else self.rows())
-        frame = frame.withColumnRenamed("_partition", PARTITION)
-        if reserved := [name for name in frame.columns if name.lower() in _RESERVED]:
-            raise TableRefused(f"the rows have a column {reserved[0]}, a name that Iceberg keeps for itself")
+    def exists(self) -> bool:
+        """Whether the table has been made."""
+        return bool(_metadata_files(self.directory))
+
+    def append_rows(self, rows: Any, marker: Marker, *, is_new: bool) -> None:
+        """Append the rows with the marker by one commit, which makes the table if it is new."""
         writer = (
-            frame.writeTo(self._name())
+            self.renamed(rows)
+            .writeTo(self.name())
             .option("fanout-enabled", "true")
             .option(f"snapshot-property.{MARKER}", marker.text())
         )
@@ -89,16 +90,32 @@ class IcebergWriter(LakeSession):
             writer.option("mergeSchema", "true").append()
             return
         writer = writer.using("iceberg").tableProperty("format-version", "2")
-        writer = writer.tableProperty("write.spark.accept-any-schema", "true")
+        if not marker.commit.key:  # a MERGE adds columns by itself, and fails with this property
+            writer = writer.tableProperty("write.spark.accept-any-schema", "true")
         if self.partition_by:
             writer = writer.partitionedBy(*(f.col(one) for one in self.partition_by))
         writer.create()  # the table and its first snapshot, by one commit
 
+    def commit_settings(self, marker: Marker) -> dict[str, str]:
+        """The settings of a session whose next commit, by SQL, has the marker."""
+        return {f"spark.sql.iceberg.snapshot-property.{MARKER}": marker.text()}
+
+    def renamed(self, frame: Any) -> Any:
+        """A frame of rows with the names that columns have in Iceberg. Raises TableRefused."""
+        frame = frame.withColumnsRenamed({name: self.column_name(name) for name in frame.columns})
+        if reserved := [name for name in frame.columns if name.lower() in _RESERVED]:
+            raise TableRefused(f"the rows have a column {reserved[0]}, a name that Iceberg keeps for itself")
+        return frame
+
+    def column_name(self, name: str) -> str:
+        """What a column of the rows is called in Iceberg."""
+        return PARTITION if name == "_partition" else name
+
     def rows(self) -> Any:
         """The table as a frame, with the names of columns that rows have in all formats."""
-        return self.spark.table(self._name()).withColumnRenamed(PARTITION, "_partition")
+        return self.spark.table(self.name()).withColumnRenamed(PARTITION, "_partition")
 
-    def _name(self) -> str:
+    def name(self) -> str:
         """The table's name in a catalog of its own, which is the directory above it."""
         above = self.directory.absolute().parent
         catalog = f"odradek_{hashlib.sha256(str(above).encode()).hexdigest()[:12]}"

@@ -78,7 +78,10 @@ class LakeWriter(Protocol):
         """Let go of the lock."""
 
     def append(self, staging: Path, marker: Marker) -> None:
-        """Append the Parquet files of `staging` and the marker, by one commit. Raises OdradekError."""
+        """Add the Parquet files of `staging` and the marker, by one commit. Raises OdradekError.
+
+        Where the commit has a key, rows replace those of their key, and the keys in DELETES go.
+        """
 
 
 class LakeTable(Closing):

@@ -17,7 +17,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,8 @@ from odradek.base.errors import OdradekError
 
 COMMIT: Final = "_commit.json"
 DEAD_LETTERS: Final = "_dead_letters"
+DELETES: Final = "_deletes"
+"""Where a staged batch has the keys whose rows it deletes; no part of a committed batch."""
 _LOCK: Final = "_lock"
 _STAGING: Final = "_staging-"
 _BATCH: Final = re.compile(r"batch=([1-9][0-9]*)")
@@ -54,7 +56,10 @@ class Commit:
     fields: Mapping[str, str]
     """The decoder's fields, with their types."""
     records: int
-    """The records that were read. Without transforms equal to `rows` and `dead_letters` together."""
+    """The records that were read.
+
+    Without transforms equal to `rows`, `deletes`, `superseded`, `ignored` and `dead_letters` together.
+    """
     rows: int
     dead_letters: int
     files: Mapping[str, int]
@@ -66,6 +71,14 @@ class Commit:
     took_ms: int
     keeps_origin: bool = True
     """Whether the rows have the columns that say where they come from."""
+    key: Sequence[str] = ()
+    """The columns that identify a row; empty if each batch only adds rows."""
+    deletes: int = 0
+    """The keys whose rows this batch deletes, whether there are such rows or not."""
+    superseded: int = 0
+    """Rows and deletions that gave way to a newer one of the same key within the batch."""
+    ignored: int = 0
+    """Records without a value that were skipped, as told."""
     version: int = _VERSION
 
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import StorageLevel, cloudpickle
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from odradek.base.errors import OdradekError, SettingError
@@ -27,7 +27,9 @@ from odradek.spark.pipeline.decoding import Decoder, decode
 from odradek.spark.pipeline.description import Description, Transform
 from odradek.spark.pipeline.engine import Written
 from odradek.spark.pipeline.fields import ORIGIN, Fields
-from odradek.spark.pipeline.ledger import DEAD_LETTERS
+from odradek.spark.pipeline.keyed_rows import column, newest_of_keys
+from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, apply_keys
+from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES
 from odradek.spark.pipeline.topics import source_options
 
 # Column types in Spark's words and in Arrow's; JSON is kept as text.
@@ -76,7 +78,7 @@ class SparkJob:
             raise JobFailed(f"the batch cannot be written: {sentence_of(str(error))}") from error
 
     def _write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
-        decoded = self._decoded(ranges, fields).persist(StorageLevel.MEMORY_AND_DISK)
+        decoded = self.decoded(ranges, fields).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             return self._write_decoded(decoded, directory)
         finally:
@@ -87,6 +89,7 @@ class SparkJob:
             f.count(f.lit(1)).alias("records"),
             f.count("_error").alias("dead"),
             f.collect_set("_new_fields").alias("new_fields"),
+            f.count_if(f.col("_change") == IGNORE).alias("ignored"),
         ).collect()[0]
         records, dead = int(counts["records"]), int(counts["dead"])
         if new_fields := _merged(counts["new_fields"]):
@@ -98,21 +101,59 @@ class SparkJob:
             first_error = _first_error(directory / DEAD_LETTERS)
         if dead > self._description.dead_letters_max:  # the engine will commit nothing of it
             return Written(records, 0, dead, {}, keeps_origin=True, first_error=first_error)
-        rows = self._transformed(decoded.where("_error is null").drop("_raw", "_error", "_new_fields"))
+        readable = decoded.where("_error is null").drop("_raw", "_error", "_new_fields")
+        rows = self._transformed(readable.where("_change is null").drop("_change"))
         self._check_columns(rows)
-        # Partitions of a lake table are its own; its rows are staged without.
-        is_table = self._description.sink_format == "parquet"
-        _save(rows, directory, self._description.partition_by if is_table else ())
+        deletes = superseded = 0
+        if self._has_keys(rows):
+            deletes, superseded = self._save_newest(
+                rows, readable.where(f.col("_change") == DELETE), directory
+            )
+        else:
+            # Partitions of a lake table are its own; its rows are staged without.
+            is_table = self._description.sink_format == "parquet"
+            _save(rows, directory, self._description.partition_by if is_table else ())
         files = {
             str(one.relative_to(directory)): pq.read_metadata(one).num_rows
             for one in directory.rglob("*.parquet")
         }
-        written = sum(count for name, count in files.items() if not name.startswith(DEAD_LETTERS))
+        written = sum(count for name, count in files.items() if not name.startswith((DEAD_LETTERS, DELETES)))
         keeps_origin = set(ORIGIN[:3]) <= set(rows.columns)
-        return Written(records, written, dead, files, keeps_origin, first_error)
+        return Written(
+            records,
+            written,
+            dead,
+            files,
+            keeps_origin,
+            first_error,
+            deletes=deletes,
+            superseded=superseded,
+            ignored=int(counts["ignored"]),
+        )
 
-    def _decoded(self, ranges: Sequence[OffsetRange], fields: Fields) -> DataFrame:
-        """All records with their origin, the decoded fields, `_raw`, `_error` and `_new_fields`."""
+    def _has_keys(self, rows: DataFrame) -> bool:
+        """Whether the rows have the columns of a key. Raises SettingError if transforms left one out."""
+        keying = self._description.keying
+        missing = [name for name in keying.columns if name not in rows.columns]
+        if missing and keying.is_transformed:
+            raise SettingError(f"sink.key names {missing[0]}, and the rows have {', '.join(rows.columns)}")
+        # A field that is not known yet is one that no record has had: the batch has no rows.
+        return bool(keying.columns) and not missing
+
+    def _save_newest(self, rows: DataFrame, deletions: DataFrame, directory: Path) -> tuple[int, int]:
+        """Write the newest of each key; returns the numbers of deletions and of what gave way."""
+        keying = self._description.keying
+        known = dict.fromkeys([*keying.columns, *ORIGIN])
+        gone = deletions.select(*map(column, known)) if keying.tombstones == "delete" else None
+        newest = newest_of_keys(rows, gone, keying.columns)
+        try:
+            newest.save(directory, rows.columns, keying.columns)
+        finally:
+            newest.frame.unpersist()
+        return newest.deletes, newest.superseded
+
+    def decoded(self, ranges: Sequence[OffsetRange], fields: Fields) -> DataFrame:
+        """All records with origin, decoded fields, `_raw`, `_error`, `_new_fields` and `_change`."""
         starts: dict[str, dict[str, int]] = {}
         ends: dict[str, dict[str, int]] = {}
         for one in ranges:
@@ -128,16 +169,21 @@ class SparkJob:
         }
         read = self._spark.read.format("odradek").options(**options).load()
         if self._description.format == "raw":
+            error, change = _raw_changes(self._description.keying)
             return read.select(
                 *(f.col(name).alias(origin) for origin, name in _FROM.items()),
                 "value",
-                f.lit(None).cast("binary").alias("_raw"),
-                f.lit(None).cast("string").alias("_error"),
+                f.when(error.isNotNull(), f.col("value")).alias("_raw"),
+                error.alias("_error"),
                 f.lit(None).cast("string").alias("_new_fields"),
+                change.alias("_change"),
             )
         columns = [f"`{name}` {SPARK_TYPES.get(kind, kind)}" for name, kind in fields.items()]
-        schema = ", ".join([ORIGIN_SCHEMA, *columns, "_raw binary, _error string, _new_fields string"])
-        return read.mapInArrow(partial(_decode_rows, self._description.decoder(fields)), schema)
+        schema = ", ".join(
+            [ORIGIN_SCHEMA, *columns, "_raw binary, _error string, _new_fields string, _change string"]
+        )
+        decoder, keying = self._description.decoder(fields), self._description.keying
+        return read.mapInArrow(partial(_decode_rows, decoder, keying), schema)
 
     def _transformed(self, frame: DataFrame) -> DataFrame:
         for stage in self._stages:
@@ -171,14 +217,27 @@ def sentence_of(text: str) -> str:
     return lines[0] if lines else "Spark gives no reason"
 
 
-def _decode_rows(decoder: Decoder, batches: Iterator[Any]) -> Iterator[Any]:
+def _raw_changes(keying: Keying) -> tuple[Column, Column]:
+    """The error of a record that is not decoded, and what it does to the row of its key; see `keys`."""
+    nothing = f.lit(None).cast("string")
+    change = f.when(f.col("value").isNull(), f.lit(keying.tombstones)) if keying.tombstones else nothing
+    if RECORD_KEY not in keying.columns:
+        return nothing, change
+    has_none = f.col("key").isNull() & (f.coalesce(change, f.lit("")) != IGNORE)
+    return f.when(has_none, f.lit(NO_RECORD_KEY)), f.when(~has_none, change)
+
+
+def _decode_rows(decoder: Decoder, keying: Keying, batches: Iterator[Any]) -> Iterator[Any]:
     """On an executor: batches of the source's columns become batches of decoded ones."""
-    return sentence_first_of_rows(_decode_batch(decoder, one) for one in batches)
+    return sentence_first_of_rows(_decode_batch(decoder, keying, one) for one in batches)
 
 
-def _decode_batch(decoder: Decoder, batch: Any) -> Any:
+def _decode_batch(decoder: Decoder, keying: Keying, batch: Any) -> Any:
     values = batch.column("value")
-    decoded = decode(decoder, values.to_pylist())
+    texts = values.to_pylist()
+    decoded = decode(decoder, texts)
+    keys = batch.column("key").to_pylist() if keying.columns else [None] * len(texts)
+    changes = apply_keys(keying, decoder.fields, decoded, keys, texts)
     fields = [pa.array(decoded.columns[name], ARROW_TYPES[kind]) for name, kind in decoder.fields.items()]
     errors = pa.array(decoded.errors, pa.string())
     no_raw = pa.scalar(None, pa.binary())
@@ -189,9 +248,10 @@ def _decode_batch(decoder: Decoder, batch: Any) -> Any:
         raw,
         errors,
         pa.array(new, pa.string()),
+        pa.array(changes, pa.string()),
     ]
     return pa.RecordBatch.from_arrays(
-        arrays, names=[*ORIGIN, *decoder.fields, "_raw", "_error", "_new_fields"]
+        arrays, names=[*ORIGIN, *decoder.fields, "_raw", "_error", "_new_fields", "_change"]
     )
 
 

@@ -6,6 +6,9 @@ Three things are checked, the first two from the table alone:
     files    each file is there with the rows that its commit names, and no other file is
     records  the offsets of rows and dead letters are those that the topic has, each once
 
+Rows of a table with keys give way to newer ones: of these the third finds only that they are of offsets that
+their batch read, and `key_proof` finds out whether they are the right ones.
+
 The third needs rows with `_topic`, `_partition` and `_offset`, and records that the topic still has; what
 retention deleted since is counted by its ledger alone, and said to be.
 """
@@ -64,6 +67,8 @@ class Findings:
     dead_letters: int = 0
     holes: int = 0
     """Offsets that were deleted before they were read."""
+    keys: int = 0
+    """Keys whose row was compared with their newest record, and is that of it; see `key_proof`."""
     compared: int = 0
     """Records of the topics that were looked for in the table one by one."""
     no_longer_there: int = 0
@@ -109,12 +114,13 @@ def verify(
         if commit.keeps_origin:
             offsets = _offsets_in(files)
             if rows is not None:
-                mine = rows.within(_ranges(commit.ranges))
+                mine = rows.within(ranges_of(commit.ranges))
                 placed += sum(len(one) for one in mine.values())
                 offsets = _joined(offsets, mine)
-            _check_records(found, commit, offsets, view, read_offsets, is_one_to_one=is_one_to_one)
+            has_all = is_one_to_one and not commit.key
+            _check_records(found, commit, offsets, view, read_offsets, is_one_to_one=has_all)
         _count(found, commit)
-        if is_one_to_one and commit.rows + commit.dead_letters != commit.records:
+        if is_one_to_one and _accounted(commit) != commit.records:
             found.fault(
                 f"batch={batch} read {commit.records} records and has other numbers of rows and dead letters"
             )
@@ -139,19 +145,25 @@ def _count(found: Findings, commit: Commit) -> None:
     found.records += commit.records
     found.rows += commit.rows
     found.dead_letters += commit.dead_letters
-    found.holes += sum(one.end - one.start for one in _ranges(commit.holes))
+    found.holes += sum(one.end - one.start for one in ranges_of(commit.holes))
+
+
+def _accounted(commit: Commit) -> int:
+    """The records whose fate the batch says."""
+    kept = commit.rows + commit.deletes + commit.superseded
+    return kept + commit.ignored + commit.dead_letters
 
 
 def _check_ledger(found: Findings, commit: Commit, reached: Offsets) -> None:
     """Check that this batch begins where all before ended; moves `reached` on to its end."""
-    for hole in _ranges(commit.holes):
+    for hole in ranges_of(commit.holes):
         expected = reached.get(hole.topic_partition, hole.start)
         if hole.start != expected:
             found.fault(
                 f"batch={commit.batch} has a hole of {hole.topic_partition} that does not begin at {expected}"
             )
         reached[hole.topic_partition] = hole.end
-    for one in _ranges(commit.ranges):
+    for one in ranges_of(commit.ranges):
         expected = reached.get(one.topic_partition, one.start)
         if one.start != expected:
             found.fault(
@@ -209,7 +221,7 @@ def _check_records(
     is_one_to_one: bool,
 ) -> None:
     none = np.empty(0, dtype=np.int64)
-    for one in _ranges(commit.ranges):
+    for one in ranges_of(commit.ranges):
         mine = offsets.pop(one.topic_partition, none)
         where = f"batch={commit.batch} has records of {one.topic_partition}"
         if len(mine) and (mine[0] < one.start or mine[-1] >= one.end):
@@ -230,7 +242,8 @@ def _check_records(
         found.fault(f"batch={commit.batch} has records of {partition}, which it did not read")
 
 
-def _ranges(nested: Mapping[str, Mapping[str, tuple[int, int]]]) -> list[OffsetRange]:
+def ranges_of(nested: Mapping[str, Mapping[str, tuple[int, int]]]) -> list[OffsetRange]:
+    """The ranges of a commit, which has them as JSON does."""
     return [
         OffsetRange(TopicPartition(topic, int(number)), start, end)
         for topic, bounds in nested.items()

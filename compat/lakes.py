@@ -1,0 +1,79 @@
+"""What tests of pipelines into Delta and Iceberg tables share: the session, the description, a run."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from peers import BrokerProcess
+from pyspark.sql import SparkSession
+
+from odradek.spark.lake_jars import JarsMissing
+from odradek.spark.pipeline.assembly import opened
+from odradek.spark.pipeline.description import Description, read_description
+from odradek.spark.pipeline.formats import session_settings
+from odradek.spark.pipeline.iceberg import PARTITION
+from odradek.spark.pipeline.ledger import Commit
+from odradek.spark.session import spark_session
+
+FORMATS = ("delta", "iceberg")
+PARTITIONS = {"delta": "_partition", "iceberg": PARTITION}
+_ROOT = Path(__file__).parent.parent
+
+
+class Heard:
+    """What a run tells."""
+
+    def __init__(self) -> None:
+        self.commits: list[Commit] = []
+
+    def committed(self, commit: Commit, records_behind: int) -> None:
+        """Keep it."""
+        self.commits.append(commit)
+
+    def warned(self, sentence: str) -> None:
+        """Not looked at here."""
+
+
+def lake_spark() -> Iterator[SparkSession]:
+    """One session with both formats, for a fixture; skips tests where the jars cannot be had."""
+    try:
+        settings = session_settings(FORMATS)
+    except JarsMissing as error:
+        pytest.skip(str(error))
+    session = spark_session("lake-tables", settings=settings)
+    yield session
+    session.stop()
+
+
+def described(
+    broker: BrokerProcess, topic: str, directory: Path, form: str, more: str = "", decode: str = ""
+) -> Description:
+    """A pipeline of that topic into `directory / "table"`; `more` stands in [sink], `decode` in [decode]."""
+    file = directory / "flights.toml"
+    file.write_text(
+        f'[source]\nbootstrap_servers = "{broker.bootstrap}"\ntopics = ["{topic}"]\n'
+        f'[decode]\nformat = "json"\n{decode}[sink]\npath = "table"\nformat = "{form}"\n{more}'
+    )
+    return read_description(file)
+
+
+def run(description: Description, spark: SparkSession) -> list[Commit]:
+    """Bring the table up to date; returns the commits."""
+    heard = Heard()
+    with opened(description, heard, spark=spark) as engine:
+        engine.run_once()
+    return heard.commits
+
+
+def kill_in_commit(description: Description) -> None:
+    """A run in a process of its own that is killed in the middle of the table's commit."""
+    done = subprocess.run(
+        [sys.executable, "-m", "campaigns.pipeline_driver", description.file, "SEALED", "400"],
+        cwd=_ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
