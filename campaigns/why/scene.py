@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Protocol
 
-from odradek.aio import Consumer, Producer, TopicPartition
+from odradek.aio import Admin, Consumer, Producer, TopicPartition
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
 from odradek.client.core.waiting import Cause, Why
@@ -103,6 +103,10 @@ class Scene:
     def producer(self, **settings: object) -> Producer:
         """A producer in the process that asks for it."""
         return Producer(self.cluster.bootstrap_servers, settings=settings)
+
+    def admin(self, **settings: object) -> Admin:
+        """An administrator in this process."""
+        return Admin(self.cluster.bootstrap_servers, settings=settings)
 
     def consumer(
         self,

@@ -16,6 +16,7 @@ from odradek.client.core.admin.features import FeatureChange
 from odradek.client.core.admin.offsets import EARLIEST, LATEST
 from odradek.client.core.admin.topics import NewTopic
 from odradek.client.core.requests import ToCoordinator
+from odradek.client.core.waiting import Cause
 from odradek.testing import Cluster, simulate
 
 pytestmark = pytest.mark.slow
@@ -230,8 +231,14 @@ async def test_an_operation_ends_in_its_time_and_leaves_the_client_usable(cluste
         with pytest.raises(ApiError, match="given up after 5,000 ms"):
             await admin.list_topics()
         assert asyncio.get_running_loop().time() - began <= 6
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(admin.list_topics(), 1)
+        assert admin.why() == []
+        listing = asyncio.ensure_future(admin.list_topics())
+        await asyncio.sleep(1)
+        assert {why.cause for why in admin.why()} >= {Cause.NO_BROKER}
+        listing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await listing
+        assert admin.why() == []
         await cluster.start(broker)
         assert await admin.list_topics() == []
 
@@ -242,6 +249,7 @@ async def test_a_closed_client_says_so(cluster: Cluster) -> None:
     await admin.list_topics()
     await admin.close()
     await admin.close()
+    assert [why.cause for why in admin.why()] == [Cause.CLOSED]
     with pytest.raises(ApiError, match="this admin client was closed"):
         await admin.list_topics()
 

@@ -38,12 +38,14 @@ def test_operations_are_those_of_the_asyncio_client(broker: Broker) -> None:
         admin.create_topics([NewTopic("flights", 2)])
         broker.produce("flights", "EWR to IAH", partition=0)
         assert admin.list_topics() == ["flights"]
+        assert admin.why() == []
         assert admin.list_offsets({FLIGHTS: LATEST}) == {FLIGHTS: 1}
         assert admin.delete_records({FLIGHTS: 1}) == {FLIGHTS: 1}
         assert admin.list_offsets({FLIGHTS: EARLIEST}) == {FLIGHTS: 1}
         with pytest.raises(ApiError, match="there is no topic planes"):
             admin.describe_topics(["planes"])
         admin.delete_topics(["flights"])
+    assert [str(why) for why in admin.why()] == ["the admin client was closed"]
     with pytest.raises(Misuse, match="this admin client was closed"):
         admin.list_topics()
 

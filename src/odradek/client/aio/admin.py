@@ -36,8 +36,10 @@ from odradek.client.core.admin import (
     users,
 )
 from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.admin.reasons import UnderWay, why
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.requests import Outcome, Send
+from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 from odradek.client.settings import (
     CLIENT_ID,
@@ -63,7 +65,7 @@ def _method(
 
     @wraps(operation)
     async def method(self: "Admin", /, *arguments: P.args, **named: P.kwargs) -> T:
-        return await self._carry_out(operation(*arguments, **named))
+        return await self._carry_out(operation.__name__, operation(*arguments, **named))
 
     return method
 
@@ -93,6 +95,8 @@ class Admin:
         )
         # None until the first operation, which has a running loop.
         self._driver: Driver | None = None
+        # The operations that have not ended, the oldest first (the values mean nothing).
+        self._under_way: dict[UnderWay, None] = {}
         self._is_closed = False
 
     describe_cluster = _method(cluster.describe_cluster)
@@ -139,6 +143,13 @@ class Admin:
         figures = {} if self._driver is None else self._driver.figures()
         return Metrics("admin_client", self._settings[CLIENT_ID], figures)
 
+    def why(self) -> list[Why]:
+        """What the operations under way wait for, the worst cause first; empty if there are none."""
+        if self._is_closed:
+            return [Why(Cause.CLOSED, "the admin client was closed")]
+        driver = self._driver
+        return [] if driver is None else why([*self._under_way], driver.view, driver.routing, driver.now_ms)
+
     async def close(self) -> None:
         """Close all connections; operations under way fail. Closing it again does nothing."""
         self._is_closed = True
@@ -151,25 +162,39 @@ class Admin:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _carry_out(self, operation: Operation[T]) -> T:
+    async def _carry_out(self, name: str, operation: Operation[T]) -> T:
         driver = self._running_driver()
+        under_way = UnderWay(name, driver.now_ms)
+        self._under_way[under_way] = None
+        try:
+            return await self._steps(operation, driver, under_way)
+        finally:
+            del self._under_way[under_way]
+
+    async def _steps(self, operation: Operation[T], driver: Driver, under_way: UnderWay) -> T:
         deadline_ms = driver.now_ms + self._settings[DEFAULT_API_TIMEOUT_MS]
         try:
             effect = next(operation)
             while True:
                 if isinstance(effect, Pause):
+                    under_way.sends, under_way.pause = (), effect
                     await self._pause(driver, effect, deadline_ms)
                     effect = operation.send(())
                 else:
-                    effect = operation.send(await self._send(driver, effect, deadline_ms))
+                    effect = operation.send(await self._send(driver, effect, deadline_ms, under_way))
+                    if not isinstance(effect, Pause):
+                        under_way.pause = None
         except StopIteration as done:
             result: T = done.value
             return result
 
-    async def _send(self, driver: Driver, sends: Sequence[Send], deadline_ms: int) -> list[Outcome]:
+    async def _send(
+        self, driver: Driver, sends: Sequence[Send], deadline_ms: int, under_way: UnderWay
+    ) -> list[Outcome]:
         left_ms = max(1, deadline_ms - driver.now_ms)
         timeout_ms = min(self._settings[REQUEST_TIMEOUT_MS], left_ms)
-        return list(await asyncio.gather(*(driver.ask(replace(one, timeout_ms=timeout_ms)) for one in sends)))
+        under_way.sends = [replace(one, timeout_ms=timeout_ms) for one in sends]
+        return list(await asyncio.gather(*(driver.ask(one) for one in under_way.sends)))
 
     async def _pause(self, driver: Driver, pause: Pause, deadline_ms: int) -> None:
         """Wait before the next attempt. Raises why the last one failed if there is no time for another."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from odradek.base.closing import Closing
 from odradek.client.aio import admin as aio
 from odradek.client.blocking.network_thread import NetworkThread
+from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -109,6 +110,16 @@ class Admin(Closing):
 
         async def there() -> Metrics:
             return self._admin.metrics()
+
+        return self._network.run(there())
+
+    def why(self) -> list[Why]:
+        """What the operations of other threads wait for, the worst cause first; empty if there are none."""
+        if self._network.is_closed:
+            return [Why(Cause.CLOSED, "the admin client was closed")]
+
+        async def there() -> list[Why]:
+            return self._admin.why()
 
         return self._network.run(there())
 
