@@ -11,12 +11,12 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from odradek.base.errors import ApiError
+from odradek.base.errors import ApiError, ProducerFatal, TransactionAbortable
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.deliveries import Deliveries
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.table_deliveries import TableDelivery
-from odradek.client.columnar_partitioning import partitions_of_keys
+from odradek.client.columnar_partitioning import partitions_of_keys, rows_at_a_time
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.lack import MEMORY, Lack
 from odradek.client.core.producer.settings import ProducerSettings
@@ -73,8 +73,9 @@ class TableProducing:
                         await asyncio.sleep(0)
         except ApiError as error:
             if added:
+                kind = type(error) if isinstance(error, TransactionAbortable | ProducerFatal) else ApiError
                 said = f"{error.message}; {added} of {columns.count} rows were added before, and are sent"
-                raise type(error)(error.code, said) from error
+                raise kind(error.code, said) from error
             raise
         return delivery
 
@@ -99,17 +100,20 @@ class TableProducing:
                 if highest >= count:
                     known = partial(self._known, topic, highest)
                     await self._host.until(known, self._settings.max_block_ms)
-            groups += grouped(topic, numbers, self._chosen(topic, rows, numbers, partitions, count))
+            groups += grouped(topic, numbers, await self._chosen(topic, rows, numbers, partitions, count))
         return groups
 
-    def _chosen(self, topic: str, rows: Rows, numbers: Longs, partitions: Longs, count: int) -> Longs:
+    async def _chosen(self, topic: str, rows: Rows, numbers: Longs, partitions: Longs, count: int) -> Longs:
         """The partition of each row: the one that it names, that of its key, or the current one."""
         chosen = partitions.copy()
         is_free = chosen == NO_PARTITION
         if not self._core.placement.ignores_keys:
             keyed = np.flatnonzero(is_free & rows.has_key(numbers))
-            if len(keyed):
-                chosen[keyed] = partitions_of_keys(rows.keys.take(numbers[keyed]), count)
+            many = rows_at_a_time(rows.keys)
+            for first in range(0, len(keyed), many):
+                part = keyed[first : first + many]
+                chosen[part] = partitions_of_keys(rows.keys.take(numbers[part]), count)
+                await asyncio.sleep(0)
         free = np.flatnonzero(chosen == NO_PARTITION)
         begin = 0
         ends = np.cumsum(rows.sizes[numbers[free]]).tolist()

@@ -9,16 +9,17 @@ joined column are the records, one behind the other, so that a batch is a slice 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odradek.records.columnar.varints import VARINT_BYTES_MAX, Longs
+from odradek.records.columnar.varints import Longs
 
-_Bits = npt.NDArray[np.uint64]
+# The count of headers in a record without any.
+_NO_HEADERS: Final = b"\x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +44,15 @@ def encode_records(
     binary>> whose lists may be null, but no struct or key in them; None if no row has any. Together the rows
     must stay below 2 GiB.
     """
-    count = len(values)
-    header_counts, header_bytes = _header_columns(headers, count)
     key_lengths, value_lengths = lengths(keys, null=-1), lengths(values, null=-1)
-    front = [
-        np.zeros(count, dtype=np.int64),
-        timestamp_deltas_ms,
-        offset_deltas,
-        key_lengths,
-    ]
-    content = np.maximum(key_lengths, 0) + np.maximum(value_lengths, 0)
-    for column in (*front, value_lengths, header_counts):
-        content += _widths(_zigzag(column))
-    if header_bytes is not None:
-        content += lengths(header_bytes)
-    columns = [varints(content, *front), keys, varints(value_lengths), values, varints(header_counts)]
-    if header_bytes is not None:
-        columns.append(header_bytes)
+    attributes = np.zeros(len(values), dtype=np.int64)
+    front = [_Varints(one) for one in (attributes, timestamp_deltas_ms, offset_deltas, key_lengths)]
+    middle = _Varints(value_lengths)
+    behind, header_lengths = _header_columns(headers)
+    content = np.maximum(key_lengths, 0) + np.maximum(value_lengths, 0) + middle.widths + header_lengths
+    for column in front:
+        content += column.widths
+    columns = [_written(_Varints(content), *front), keys, _written(middle), values, *behind]
     return _bytes_of(_joined(columns))
 
 
@@ -71,53 +64,60 @@ def lengths(column: Any, *, null: int = 0) -> Longs:
 
 def varints(*columns: Longs) -> Any:
     """A `pa.BinaryArray`: in each row the varints of that row of the columns, one behind the other."""
-    bits = [_zigzag(column) for column in columns]
-    widths = [_widths(column) for column in bits]
-    bounds = np.zeros(len(columns[0]) + 1, dtype=np.int32)
-    np.cumsum(sum(widths), out=bounds[1:])
+    return _written(*(_Varints(column) for column in columns))
+
+
+class _Varints:
+    """A column of numbers that are written as varints."""
+
+    __slots__ = ("bits", "width_max", "widths")
+
+    def __init__(self, numbers: Longs) -> None:
+        self.bits: npt.NDArray[np.uint64] = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
+        """The numbers with their signs in the lowest bits."""
+        self.widths: Longs = np.ones(len(numbers), dtype=np.int64)
+        """How many bytes each takes."""
+        highest = int(self.bits.max(initial=0))
+        self.width_max = max(1, -(-highest.bit_length() // 7))
+        for place in range(1, self.width_max):
+            self.widths += self.bits >> np.uint64(7 * place) > 0
+
+
+def _written(*columns: _Varints) -> Any:
+    """`varints` of columns that were measured before."""
+    bounds = np.zeros(len(columns[0].bits) + 1, dtype=np.int32)
+    np.cumsum(sum(column.widths for column in columns), out=bounds[1:])
     target = np.empty(int(bounds[-1]), dtype=np.uint8)
     position = bounds[:-1].astype(np.int64)
-    for column, width in zip(bits, widths, strict=True):
-        target[position] = (column & 0x7F) | np.where(width > 1, 0x80, 0).astype(np.uint64)
-        for place in range(1, int(width.max(initial=1))):
-            rows = np.flatnonzero(width > place)
-            low = (column[rows] >> np.uint64(7 * place)) & 0x7F
-            target[position[rows] + place] = low | np.where(width[rows] > place + 1, 0x80, 0).astype(
-                np.uint64
-            )
-        position += width
+    for column in columns:
+        bits, widths = column.bits, column.widths
+        if column.width_max == 1:
+            target[position] = bits
+            position += 1
+            continue
+        target[position] = (bits & 0x7F) | (widths > 1).astype(np.uint64) << np.uint64(7)
+        for place in range(1, column.width_max):
+            rows = np.flatnonzero(widths > place)
+            more = (widths[rows] > place + 1).astype(np.uint64) << np.uint64(7)
+            target[position[rows] + place] = (bits[rows] >> np.uint64(7 * place)) & 0x7F | more
+        position += widths
     return _binary(bounds, pa.py_buffer(target))
 
 
-def _header_columns(headers: Any | None, count: int) -> tuple[Longs, Any | None]:
-    """How many headers each row has, and their bytes; None if no row has any."""
-    if headers is None:
-        return np.zeros(count, dtype=np.int64), None
-    counts = pc.fill_null(pc.list_value_length(headers), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    entries = headers.flatten()
-    if not len(entries):
-        return counts, None
+def _header_columns(headers: Any | None) -> tuple[list[Any], Any]:
+    """The columns behind the value, and the bytes that they take in each row."""
+    entries = None if headers is None else headers.flatten()
+    if headers is None or entries is None or not len(entries):
+        return [pa.scalar(_NO_HEADERS)], len(_NO_HEADERS)
     names, contents = pc.struct_field(entries, 0).cast(pa.binary()), pc.struct_field(entries, 1)
     contents = contents.cast(pa.binary())
     joined = _joined([varints(lengths(names)), names, varints(lengths(contents, null=-1)), contents])
     whole = _bytes_of(joined)
-    bounds = whole.bounds[np.concatenate(([0], np.cumsum(counts)))]
-    return counts, _binary(bounds.astype(np.int32), pa.py_buffer(whole.data))
-
-
-def _zigzag(column: Longs) -> _Bits:
-    return ((column << 1) ^ (column >> 63)).view(np.uint64)
-
-
-def _widths(bits: _Bits) -> Longs:
-    """How many bytes a varint takes."""
-    widths = np.ones(len(bits), dtype=np.int64)
-    for place in range(1, VARINT_BYTES_MAX):
-        is_longer = bits >> np.uint64(7 * place) > 0
-        if not is_longer.any():
-            break
-        widths += is_longer
-    return widths
+    listed = pc.fill_null(pc.list_value_length(headers), 0).to_numpy(zero_copy_only=False)
+    counts = _Varints(listed.astype(np.int64))
+    bounds = whole.bounds[np.concatenate(([0], np.cumsum(listed)))]
+    column = _binary(bounds.astype(np.int32), pa.py_buffer(whole.data))
+    return [_written(counts), column], counts.widths + np.diff(bounds)
 
 
 def _joined(columns: list[Any]) -> Any:
