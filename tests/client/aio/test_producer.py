@@ -52,6 +52,42 @@ def test_every_codec_is_read_back(codec: str) -> None:
     run()
 
 
+@simulate(brokers=3, seeds=4)
+async def test_large_batches_that_are_compressed_elsewhere_keep_their_order(cluster: Cluster) -> None:
+    await cluster.create_topic("orders", partitions=2, replication_factor=3, min_insync_replicas=2)
+    async with Producer(cluster.bootstrap_servers, compression_type="zstd", batch_size=100_000) as producer:
+        for number in range(60):
+            await producer.send("orders", b"%d " % number * 10_000, partition=number % 2)
+            if number % 7 == 0:
+                await producer.send("orders", b"%d " % number, partition=number % 2)
+                await producer.flush()
+            if number == 30:
+                cluster.kill(cluster.leader_of("orders", 0))
+        await cluster.recover()
+    found = await stored(cluster, 2)
+    for start in (0, 1):
+        expected = [
+            one
+            for number in range(start, 60, 2)
+            for one in (b"%d " % number * 10_000, b"%d " % number)[: 2 if number % 7 == 0 else 1]
+        ]
+        assert found[start] == expected
+
+
+@simulate(brokers=1, seeds=2)
+async def test_a_producer_may_be_abandoned_while_a_batch_is_compressed(cluster: Cluster) -> None:
+    await cluster.create_topic("orders")
+    producer = Producer(cluster.bootstrap_servers, compression_type="gzip", batch_size=100_000, linger_ms=0)
+    await (await producer.send("orders", b"first"))
+    delivery = await producer.send("orders", b"x" * 90_000)
+    await asyncio.sleep(0)
+    producer.abandon()
+    with pytest.raises(ApiError, match="this producer was closed"):
+        await delivery
+    await asyncio.sleep(1)
+    assert (await stored(cluster, 1))[0][0] == b"first"
+
+
 @simulate(brokers=1, seeds=2)
 async def test_acks_0_and_1_are_delivered(cluster: Cluster) -> None:
     await cluster.create_topic("orders")

@@ -4,12 +4,13 @@ It stands between the driver and the core of a producer, and looks after each ev
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from odradek.base.errors import ApiError
 from odradek.base.values import value
 from odradek.client.aio.table_deliveries import RowNumbers, TableDelivery
-from odradek.client.core.producer.batch import Done, Place
+from odradek.client.core.producer.batch import Done, Encoding, Place
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.requests import Outcome, Send
 
@@ -71,9 +72,16 @@ class Deliveries:
     """See the module. To the driver it is the core of the producer."""
 
     def __init__(
-        self, core: ProducerCore, loop: asyncio.AbstractEventLoop, *, is_transactional: bool = False
+        self,
+        core: ProducerCore,
+        loop: asyncio.AbstractEventLoop,
+        pump: Callable[[], None],
+        *,
+        is_transactional: bool = False,
     ) -> None:
+        """`pump` lets the driver look at the core."""
         self._core = core
+        self._pump = pump
         self._is_transactional = is_transactional
         self._loop = loop
         # By batch, those with records that have no outcome.
@@ -116,8 +124,16 @@ class Deliveries:
     def due(self, now_ms: int) -> Sequence[Send]:
         """See `Core`."""
         sends = self._core.due(now_ms)
+        for encoding in self._core.take_encodings():
+            future = self._loop.run_in_executor(None, encoding.work)
+            future.add_done_callback(partial(self._encoded, encoding))
         self._deliver()
         return sends
+
+    def _encoded(self, encoding: Encoding, future: "asyncio.Future[bytearray]") -> None:
+        if not future.cancelled():  # the loop has ended
+            self._core.encoded(encoding, future.result())
+            self._pump()
 
     def outcome(self, outcome: Outcome, now_ms: int) -> None:
         """See `Core`."""

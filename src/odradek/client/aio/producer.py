@@ -375,8 +375,10 @@ class Producer:
         driver = self._driver = Driver(self._options, loop)
         name = self._settings.transactional_id
         transaction = None if name is None else Transaction(name)
-        core = self._core = ProducerCore(self._settings, driver.view, driver.chance, transaction)
-        self._deliveries = Deliveries(core, loop, is_transactional=transaction is not None)
+        core = self._core = ProducerCore(
+            self._settings, driver.view, driver.chance, transaction, encodes_elsewhere=True
+        )
+        self._deliveries = Deliveries(core, loop, driver.pump, is_transactional=transaction is not None)
         driver.run(self._deliveries)
         if transaction is not None:
             asks = TransactionCore(self._settings, transaction, core, driver.routing, driver.chance)

@@ -1,6 +1,6 @@
 """The core of a producer, event by event, against a broker that follows Kafka's rules."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -29,8 +29,13 @@ Stamped: TypeAlias = tuple[int, int, int]
 class Rig:
     """A core, its broker and the requests between them."""
 
-    def __init__(self, *, first_epoch: int = 0, **given: int) -> None:
-        self.core = ProducerCore(ProducerSettings(**given), known_view(), SeededChance(1))  # type: ignore[arg-type]
+    def __init__(self, *, first_epoch: int = 0, encodes_elsewhere: bool = False, **given: object) -> None:
+        self.core = ProducerCore(
+            ProducerSettings(**given),  # type: ignore[arg-type]
+            known_view(),
+            SeededChance(1),
+            encodes_elsewhere=encodes_elsewhere,
+        )
         self.broker = ModelBroker(first_epoch)
         self.now_ms = 0
         # On their way, the oldest first.
@@ -101,9 +106,9 @@ def stamps(sends: list[Send]) -> list[Stamped]:
     return found
 
 
-def started(**given: int) -> Rig:
+def started(**given: object) -> Rig:
     """A rig whose producer has an id and one acknowledged record; every record is a batch of its own."""
-    rig = Rig(**{"linger_ms": 0, "batch_size": 0, **given})
+    rig = Rig(**{"linger_ms": 0, "batch_size": 0, **given})  # type: ignore[arg-type]
     rig.append(b"first")
     rig.settle()
     return rig
@@ -233,6 +238,59 @@ def test_memory_is_bounded_and_comes_back(value: bytes) -> None:
         rig.append(b"x" * 4_000)
 
 
+def test_a_large_batch_that_is_compressed_waits_for_its_encoding() -> None:
+    rig = started(compression_type="zstd", encodes_elsewhere=True)
+    values = [b"%d" % number * 40_000 for number in range(7)]
+    small = b"small"
+    for value in [*values[:1], small, *values[1:]]:
+        rig.append(value)
+    assert rig.pump() == []
+    assert rig.core.next_deadline_ms() == rig.now_ms + 120_000, "it waits for nothing but its encodings"
+    encodings = rig.core.take_encodings()
+    assert len(encodings) == 4, "of the first five batches those that are large"
+    assert rig.core.take_encodings() == []
+    rig.core.encoded(encodings[1], encodings[1].work())
+    assert rig.pump() == [], "the one before it is not encoded"
+    rig.core.encoded(encodings[0], encodings[0].work())
+    assert stamps(rig.pump()) == [(1, 0, 1), (1, 0, 2), (1, 0, 3)]
+    for one in [*encodings[2:], *rig.core.take_encodings()]:
+        rig.core.encoded(one, one.work())
+    while not rig.core.is_empty:
+        rig.pump()
+        for one in rig.core.take_encodings():
+            rig.core.encoded(one, one.work())
+        if rig.flight:
+            rig.answer()
+    assert rig.broker.log == [b"first", values[0], small, *values[1:]]
+
+
+def test_a_batch_may_expire_while_it_is_encoded() -> None:
+    rig = started(
+        compression_type="zstd", encodes_elsewhere=True, delivery_timeout_ms=1_000, request_timeout_ms=500
+    )
+    rig.append(b"x" * 40_000)
+    rig.pump()
+    (encoding,) = rig.core.take_encodings()
+    rig.pump(ms=1_000)
+    error = rig.outcome(b"x" * 40_000).error
+    assert error is not None
+    assert error.code is ErrorCode.REQUEST_TIMED_OUT
+    rig.core.encoded(encoding, encoding.work())
+    assert rig.core.is_empty
+    rig.append(b"next")
+    rig.settle()
+    assert rig.broker.log == [b"first", b"next"]
+    assert rig.core.figures()["buffer-available-bytes"] == rig.core.figures()["buffer-total-bytes"]
+
+
+def test_small_and_plain_batches_are_encoded_where_they_are_sent() -> None:
+    for settings_ in ({"compression_type": "zstd"}, {"compression_type": "none"}):
+        rig = started(encodes_elsewhere=True, **settings_)
+        rig.append(b"x" * (1_000 if settings_["compression_type"] == "zstd" else 40_000))
+        assert len(rig.pump()) == 1
+        assert rig.core.take_encodings() == []
+
+
 EVENTS = st.lists(
     st.one_of(
         st.just(("append", 0)),
@@ -270,7 +328,7 @@ def carry_out(rig: Rig, events: list[tuple[str, int]]) -> list[bytes]:
 def test_each_acknowledged_record_is_stored_once_and_in_order(
     events: list[tuple[str, int]], batch_size: int, first_epoch: int, is_hasty: bool
 ) -> None:
-    limits = {"delivery_timeout_ms": 900, "request_timeout_ms": 500} if is_hasty else {}
+    limits: dict[str, Any] = {"delivery_timeout_ms": 900, "request_timeout_ms": 500} if is_hasty else {}
     rig = Rig(first_epoch=first_epoch, linger_ms=0, batch_size=batch_size, **limits)
     values = carry_out(rig, events)
     log = rig.broker.log

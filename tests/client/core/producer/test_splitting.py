@@ -35,9 +35,9 @@ def numbered(rig: Rig, *sizes: int) -> list[bytes]:
     return values
 
 
-def limited(batch_bytes_max: int, **given: int) -> Rig:
+def limited(batch_bytes_max: int, **given: object) -> Rig:
     """A rig whose producer is known, with batches of up to 1,000 bytes and a broker that takes fewer."""
-    rig = Rig(**{"linger_ms": 0, "batch_size": 1_000, **given})
+    rig = Rig(**{"linger_ms": 0, "batch_size": 1_000, **given})  # type: ignore[arg-type]
     numbered(rig, 1)
     rig.settle()
     rig.broker.log.clear()

@@ -10,17 +10,22 @@ Invariant: `memory_used` is the sum of what all batches reserve that are queued 
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.core.producer.batch import Batch, EncodedRecords, Place, record_bytes_max
+from odradek.client.core.producer.batch import Batch, EncodedRecords, Encoding, Place, record_bytes_max
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.partition_queue import PartitionQueue
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.requests import earliest
 from odradek.records.framing import RecordHeaders
 from odradek.records.header import HEADER_BYTES
+
+# How many batches of a partition are encoded ahead: as many as may be in flight.
+_SOON: Final = 5
 
 
 class Accumulator:
@@ -149,8 +154,19 @@ class Accumulator:
         """The partitions whose first batch is to be sent now, if its leader can take it."""
         for partition in list(self._busy):
             queue = self._queues[partition]
-            if queue.waiting and self._due_ms(queue) <= now_ms and queue.is_sendable(now_ms):
+            is_due = queue.waiting and self._due_ms(queue) <= now_ms and queue.is_sendable(now_ms)
+            if is_due and not queue.waiting[0].is_encoding:
                 yield partition
+
+    def begin_encodings(self, now_ms: int) -> list[Encoding]:
+        """Batches that are slow to encode and are sent next, or soon after: they are ready after that."""
+        found = []
+        for partition in self._busy:
+            queue = self._queues[partition]
+            if queue.waiting and self._due_ms(queue) <= now_ms:
+                soon = [one for one in islice(queue.waiting, _SOON) if one is queue.waiting[0] or one.is_full]
+                found += [one.begin_encoding() for one in soon if one.is_slow_to_encode]
+        return found
 
     def _due_ms(self, queue: PartitionQueue) -> int:
         """When the first batch that waits is to be sent."""

@@ -1,7 +1,7 @@
 """Records of one partition that are sent, acknowledged and sent again as one.
 
     open        records are added; its bytes are counted uncompressed
-    encode      once, before it is first sent: compressed, with the CRC
+    encode      once, before it is first sent: compressed, with the CRC; a large one on another thread
     stamped     the producer and the first sequence number stand in its header; a batch that was certainly
                 not stored may be stamped again, under another epoch
     split       by a broker that finds it too large: into two parts, which are batches with its id, each with
@@ -13,6 +13,7 @@ Invariants: a batch that may be stored keeps its stamp, so that the broker recog
 of a batch have its records once, in order, its memory, its deadline and its attempts.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from odradek.base.buffers import Buffer
@@ -20,6 +21,7 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import ProducerId, TopicPartition
 from odradek.base.values import value
 from odradek.records.builder import BatchBuilder
+from odradek.records.compression import Codec
 from odradek.records.framing import Record, RecordHeaders, body_view, iter_body
 from odradek.records.header import HEADER_BYTES, BatchHeader, read_header
 
@@ -27,6 +29,8 @@ RECORD_OVERHEAD_BYTES: Final = 36
 """The most that a record takes beside its key, value and headers: six varints and the attributes."""
 HEADER_OVERHEAD_BYTES: Final = 10
 """The most that a header takes beside its name and content."""
+LARGE_BYTES: Final = 32 << 10
+"""From this size on, uncompressed, a batch is compressed on another thread."""
 SEQUENCE_MASK: Final = (1 << 31) - 1
 """Sequence numbers wrap from here to 0."""
 
@@ -106,6 +110,7 @@ class Batch:
         "id",
         "is_done",
         "is_doubtful",
+        "is_encoding",
         "is_full",
         "last_error",
         "may_be_stored",
@@ -143,6 +148,8 @@ class Batch:
         """What it takes of `buffer.memory`, until it is acknowledged and no request holds it."""
         self.is_full = False
         """Whether it gets no more records: it reached `batch.size`, or it was encoded."""
+        self.is_encoding = False
+        """Whether another thread encodes it; it is not sent before."""
         self.is_done = False
         """Whether its `Done` was handed out; a request may still hold it."""
         self.attempts = 0
@@ -208,6 +215,25 @@ class Batch:
             self._builder = None
             self.is_full = True
 
+    @property
+    def is_slow_to_encode(self) -> bool:
+        """Whether `encode` would take a while: it is large, and not compressed yet."""
+        builder = self._builder
+        is_compressed = builder is not None and builder.codec != Codec.NONE
+        return is_compressed and self.size_bytes >= LARGE_BYTES and not self.is_encoding
+
+    def begin_encoding(self) -> "Encoding":
+        """Have it encoded elsewhere; it gets no more records."""
+        assert self._builder is not None
+        self.is_full = self.is_encoding = True
+        return Encoding(self, self._builder.build)
+
+    def end_encoding(self, data: bytearray) -> None:
+        """It was encoded as `data`."""
+        assert self._builder is not None
+        self._body_bytes = self._builder.size_bytes - HEADER_BYTES
+        self._data, self._builder, self.is_encoding = data, None, False
+
     def put_stamp(self, stamp: Stamp) -> None:
         """Write who sends it into its header; the bytes that were handed out before do not change."""
         self.encode()
@@ -262,6 +288,15 @@ class Batch:
             sequence = (self.stamp.sequence + begin) & SEQUENCE_MASK
             part.put_stamp(Stamp(self.stamp.producer_id, self.stamp.epoch, sequence))
         return part
+
+
+@value
+class Encoding:
+    """A batch that is to be encoded on another thread."""
+
+    batch: Batch
+    work: Callable[[], bytearray]
+    """Returns its bytes; touches nothing that the thread of the core changes meanwhile."""
 
 
 def _middle(sizes: list[int]) -> int:

@@ -22,7 +22,7 @@ from odradek.client.core.answers import Answers
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.accumulator import Accumulator
-from odradek.client.core.producer.batch import Batch, Done, EncodedRecords, Place
+from odradek.client.core.producer.batch import Batch, Done, EncodedRecords, Encoding, Place
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.identity_request import IdentityRequest
 from odradek.client.core.producer.partition_queue import Verdict
@@ -60,8 +60,13 @@ class ProducerCore:
         view: ClusterView,
         chance: Chance,
         transaction: Transaction | None = None,
+        *,
+        encodes_elsewhere: bool = False,
     ) -> None:
-        """`transaction` is there if the settings have a transactional id."""
+        """`transaction` is there if the settings have a transactional id.
+
+        `encodes_elsewhere`: who drives it takes `take_encodings` after each `due`, and calls `encoded`.
+        """
         assert (transaction is None) is (settings.transactional_id is None)
         self._settings = settings
         self._transaction = transaction
@@ -84,6 +89,9 @@ class ProducerCore:
         self._unanswered: set[BrokerId] = set()
         # The time of the latest `due`: what is due by then cannot be sent yet and waits for an event.
         self._now_ms = 0
+        self._encodes_elsewhere = encodes_elsewhere
+        # Batches to be encoded elsewhere, not yet taken.
+        self._encodings: list[Encoding] = []
         # What became of batches, not yet taken.
         self._done: list[Done] = []
         self._figures = SendFigures(settings.sampling)
@@ -151,6 +159,15 @@ class ProducerCore:
         done, self._done = self._done, []
         return done
 
+    def take_encodings(self) -> list[Encoding]:
+        """The batches that are to be encoded elsewhere since the last call."""
+        encodings, self._encodings = self._encodings, []
+        return encodings
+
+    def encoded(self, encoding: Encoding, data: bytearray) -> None:
+        """A batch was encoded; `due` sends it, unless it has failed meanwhile."""
+        encoding.batch.end_encoding(data)
+
     def take_unanswered(self) -> list[Send]:
         """A request to each broker that got batches with acks=0: its answer says that they were read."""
         nodes, self._unanswered = sorted(self._unanswered), set()
@@ -187,6 +204,8 @@ class ProducerCore:
                 self._fail(batch, transaction.drop_error)
 
     def _due_batches(self, now_ms: int) -> list[Send]:
+        if self._encodes_elsewhere:
+            self._encodings += self._batches.begin_encodings(now_ms)
         by_node: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
         for partition in self._batches.ready(now_ms):
             if self._transaction is not None and not self._transaction.may_write(partition):

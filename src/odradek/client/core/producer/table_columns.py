@@ -26,7 +26,7 @@ from odradek.records.columnar.header_columns import HEADER_TYPE
 from odradek.records.columnar.varints import Longs
 from odradek.records.header import HEADER_BYTES
 
-ROWS_MAX: Final = 1 << 16
+ROWS_MAX: Final = 1 << 15
 """How many rows are taken at a time: few enough that each step with them takes some milliseconds."""
 BYTES_MAX: Final = 1 << 30
 """How many bytes they may have, so that Arrow's offsets of 32 bits suffice."""
