@@ -20,7 +20,7 @@ from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, tell_committed
 from odradek.client.aio.offset_queries import OffsetQueries
 from odradek.client.core.consumer.commits import OffsetAndMetadata
-from odradek.client.core.sampled import USUAL, Sampled, Sampling, average_and_maximum
+from odradek.client.core.sampled import Sampled, average_and_maximum
 
 _log: Final = logging.getLogger("odradek.consumer")
 
@@ -35,7 +35,6 @@ class CommitOptions:
     """`auto.commit.interval.ms`."""
     timeout_s: float
     """How long a commit of the consumer's own may take: `default.api.timeout.ms`."""
-    sampling: Sampling = USUAL
 
 
 class Committing:
@@ -63,7 +62,7 @@ class Committing:
         self._committed: dict[TopicPartition, int] = {}
         # How many commits succeeded, and in what time.
         self._commits = 0
-        self._latencies = Sampled(options.sampling)
+        self._latencies = Sampled(driver.sampling)
 
     @property
     def committed(self) -> Mapping[TopicPartition, int]:

@@ -97,7 +97,6 @@ class Consumer:
             is_automatic=read[known.ENABLE_AUTO_COMMIT] and bool(self._core.group),
             interval_ms=read[known.AUTO_COMMIT_INTERVAL_MS],
             timeout_s=self._api_timeout_s,
-            sampling=read.sampling,
         )
         self._commits = Committing(self._driver, self._queries, self._handed_out, interceptors, commits)
         self._rebalancing = Rebalancing(
@@ -325,14 +324,12 @@ class Consumer:
         """Records, if there are any; the next fetches are sent before they are returned (C2)."""
         records = self._core.take(count, self._convert)
         self._driver.pump()
-        self._core.fetcher.figures.note_taken(len(records), self._driver.now_ms)
         return intercepted(self._interceptors, records)
 
     def _take_columns(self, count: int, *, with_headers: bool) -> list[Piece]:
         """See `_take`."""
         pieces = self._core.fetcher.take_columns(count, with_headers=with_headers)
         self._driver.pump()
-        self._core.fetcher.figures.note_taken(sum(len(one.rows) for one in pieces), self._driver.now_ms)
         return pieces
 
     # --- commits
@@ -478,11 +475,8 @@ class Consumer:
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
-        figures = {
-            **self._driver.figures(),
-            **self._core.figures(self._driver.now_ms),
-            **self._commits.figures(),
-        }
+        core_figures = self._core.figures(self._driver.now_ms)
+        figures = {**self._driver.figures(), **core_figures, **self._commits.figures()}
         figures["records-consumed-total"] -= self._handed_out.withheld
         return Metrics("consumer", self._client_id, figures)
 

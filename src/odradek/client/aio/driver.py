@@ -108,6 +108,8 @@ class Driver:
         self._requests = self._responses = 0
         # When each request without an outcome was given to its link.
         self._sent_ms: dict[Send, int] = {}
+        self.sampling = options.sampling
+        """Over which time rates and averages are measured."""
         self._sends = Sampled(options.sampling)
         self._latencies = Sampled(options.sampling)
 

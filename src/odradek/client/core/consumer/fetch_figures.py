@@ -11,6 +11,8 @@ class FetchFigures:
         """How many fetch requests were made."""
         self.records = 0
         """How many records were taken from the fetcher."""
+        # How many of them `note_taken` has seen.
+        self._noted = 0
         self.size_bytes = 0
         """How many bytes of batches came."""
         self._made = Sampled(sampling)
@@ -29,10 +31,11 @@ class FetchFigures:
         self._latencies.add(latency_ms, now_ms)
         self._sizes.add(size_bytes, now_ms)
 
-    def note_taken(self, records: int, now_ms: int) -> None:
-        """The application has taken records."""
-        if records > 0:
-            self._taken.add(records, now_ms)
+    def note_taken(self, now_ms: int) -> None:
+        """Called soon after records were taken, as the next fetches are due then (C2)."""
+        if self.records > self._noted:
+            self._taken.add(self.records - self._noted, now_ms)
+            self._noted = self.records
 
     def figures(self, now_ms: int) -> dict[str, float]:
         """By Kafka's names (`client.metrics`)."""

@@ -133,6 +133,7 @@ class Fetcher:
 
     def due(self, now_ms: int) -> Sequence[Send]:
         """See `Core`."""
+        self.figures.note_taken(now_ms)
         sends = []
         for node, wanted in self._wanted_by_node(now_ms).items():
             session = self._sessions.setdefault(node, FetchSession())
