@@ -42,8 +42,21 @@ def first(topic: str) -> TopicPartition:
 
 
 def replicas_of(admin: Admin, partition: TopicPartition) -> list[int]:
-    (described,) = admin.describe_topics([partition.topic])
-    return described.partitions[partition.partition].replicas
+    """As a broker says that has heard of the topic."""
+    found: list[list[int]] = []
+
+    def is_known() -> bool:
+        try:
+            (described,) = admin.describe_topics([partition.topic])
+        except ApiError as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+            return False
+        found.extend(one.replicas for one in described.partitions if one.partition == partition.partition)
+        return bool(found)
+
+    wait_until(is_known, f"no broker knows {partition}")
+    return found[0]
 
 
 def test_replicas_are_told_where_they_are_and_move_nowhere_else(ours: Admin, first: TopicPartition) -> None:
@@ -228,3 +241,18 @@ def test_topics_are_made_as_far_as_they_can_be(
     }
     assert refused.value.done == [name]
     ours.delete_topics([name])
+
+
+def test_topics_are_described_and_deleted_by_id(ours: Admin, first: TopicPartition) -> None:
+    replicas_of(ours, first)
+    (by_name,) = ours.describe_topics([first.topic])
+    assert ours.describe_topics(ids=[by_name.topic_id]) == [by_name]
+    nothing = "AAAAAAAAAAAAAAAAAAAAGQ"
+    with pytest.raises(ApiError) as unknown:
+        ours.describe_topics(ids=[nothing])
+    assert unknown.value.code is ErrorCode.UNKNOWN_TOPIC_ID
+    with pytest.raises(ElementsRefused) as refused:
+        ours.delete_topics(ids=[by_name.topic_id, nothing])
+    assert refused.value.done == [by_name.topic_id]
+    assert refused.value.refused[nothing].code is ErrorCode.UNKNOWN_TOPIC_ID
+    wait_until(lambda: first.topic not in ours.list_topics(), "it is still listed")

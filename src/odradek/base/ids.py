@@ -1,5 +1,6 @@
 """The ids that every layer shares."""
 
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -26,3 +27,11 @@ class TopicPartition(NamedTuple):
     def __str__(self) -> str:
         """Render as Kafka names the partition's folder: ``topic-3``."""
         return f"{self.topic}-{self.partition}"
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The numbers of each topic's partitions, everything sorted."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return {topic: sorted(topics[topic]) for topic in sorted(topics)}

@@ -9,7 +9,8 @@ from odradek.cli.output import Column, colour_of_leader, counted, say, show, siz
 from odradek.cli.setting_hints import hinting
 from odradek.client.admin import Admin
 from odradek.client.core.admin.configs import TOPIC_RESOURCE
-from odradek.client.record_deletion import TO_THE_END, beyond_the_end, delete_records, partitions_of
+from odradek.client.core.admin.offsets import TO_THE_END
+from odradek.client.record_deletion import beyond_the_end, delete_records, partitions_of
 from odradek.client.topic_figures import figures_of, partitions_with_figures
 
 LIST_COLUMNS = (

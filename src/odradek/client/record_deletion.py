@@ -1,24 +1,15 @@
 """Deletes the records of partitions below given offsets (DeleteRecords, KIP-107)."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.offsets import deletion_request
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.refusal import raise_for
-from odradek.wire.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    DeleteRecordsTopic,
-)
-
-TO_THE_END: Offset = -1
-"""Stands for the high watermark: everything."""
-_TIMEOUT_MS = 30_000
+from odradek.wire.messages.delete_records import DeleteRecordsResponse
 
 
 def partitions_of(config: ClientConfig, topic: str, number: int | None) -> list[TopicPartition]:
@@ -48,12 +39,7 @@ def delete_records(
         if missing:
             raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{missing[0]} has no leader")
         for connection, led in leaders.by_broker(offsets):
-            by_topic: dict[str, list[DeleteRecordsPartition]] = defaultdict(list)
-            for one in led:
-                asked = DeleteRecordsPartition(partition_index=one.partition, offset=offsets[one])
-                by_topic[one.topic].append(asked)
-            topics = [DeleteRecordsTopic(name=name, partitions=parts) for name, parts in by_topic.items()]
-            request = DeleteRecordsRequest(topics=topics, timeout_ms=_TIMEOUT_MS)
+            request = deletion_request({one: offsets[one] for one in led})
             for topic in connection.ask(request, DeleteRecordsResponse).topics:
                 for part in topic.partitions:
                     named = TopicPartition(topic.name, part.partition_index)

@@ -9,12 +9,11 @@ from typing import Final
 from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
 from odradek.base.execution import COUNTED_PER_STEP, Steps, freed, stepwise
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import TopicPartition, by_topic
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.transaction import (
     TransactionRecord,
     TransactionVersion,
-    by_topic,
     by_topic_in_steps,
 )
 from odradek.records.builder import BatchBuilder

@@ -130,16 +130,8 @@ def unmarked_in_steps(record: TransactionRecord) -> Steps[Unmarked]:
     return unmarked
 
 
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """The numbers of each topic's partitions, everything sorted."""
-    topics: dict[str, list[int]] = {}
-    for topic, partition in partitions:
-        topics.setdefault(topic, []).append(partition)
-    return {topic: sorted(topics[topic]) for topic in sorted(topics)}
-
-
 def by_topic_in_steps(partitions: Iterable[TopicPartition]) -> Steps[dict[str, list[int]]]:
-    """The same where there may be very many."""
+    """`by_topic` where there may be very many."""
     topics: dict[str, list[int]] = {}
     pace = Pace(COUNTED_PER_STEP)
     for topic, partition in partitions:

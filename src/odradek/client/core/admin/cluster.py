@@ -1,13 +1,12 @@
 """The cluster: its brokers, and elections of leaders."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.base.values import value
 from odradek.client.core.admin.operation import Operation, ask
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
@@ -66,10 +65,7 @@ def election_request(election: Election, partitions: Sequence[TopicPartition] | 
     """Elects in these partitions, or in all that need it."""
     wanted = None
     if partitions is not None:
-        by_topic: dict[str, list[int]] = defaultdict(list)
-        for topic, number in partitions:
-            by_topic[topic].append(number)
-        wanted = [TopicPartitions(topic=topic, partitions=numbers) for topic, numbers in by_topic.items()]
+        wanted = [TopicPartitions(topic, numbers) for topic, numbers in by_topic(partitions).items()]
     return ElectLeadersRequest(election_type=election, topic_partitions=wanted, timeout_ms=REQUEST_TIMEOUT_MS)
 
 

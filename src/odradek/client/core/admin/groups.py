@@ -7,7 +7,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import Offset, TopicPartition
+from odradek.base.ids import Offset, TopicPartition, by_topic
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
 from odradek.client.core.admin.operation import Operation, ask, ask_all, only
@@ -104,17 +104,17 @@ def commit_request(
     group: str, offsets: Mapping[TopicPartition, Offset], member: str = "", epoch: int = -1
 ) -> OffsetCommitRequest:
     """Commits offsets as a member in its epoch, or, without one, while the group has no members."""
-    by_topic: dict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
+    topics: dict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
     for (topic, number), offset in sorted(offsets.items()):
         partition = OffsetCommitRequestPartition(
             partition_index=number, committed_offset=offset, committed_metadata=""
         )
-        by_topic[topic].append(partition)
+        topics[topic].append(partition)
     return OffsetCommitRequest(
         group_id=group,
         member_id=member,
         generation_id_or_member_epoch=epoch,
-        topics=[OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in by_topic.items()],
+        topics=[OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
     )
 
 
@@ -131,11 +131,12 @@ def raise_for_commit(answer: OffsetCommitResponse, group: str, member: str = "")
 
 def offset_deletion(group: str, partitions: Sequence[TopicPartition]) -> OffsetDeleteRequest:
     """Deletes a group's committed offsets of these partitions."""
-    by_topic: dict[str, list[OffsetDeleteRequestPartition]] = defaultdict(list)
-    for name, number in partitions:
-        by_topic[name].append(OffsetDeleteRequestPartition(number))
     return OffsetDeleteRequest(
-        group, [OffsetDeleteRequestTopic(name, parts) for name, parts in by_topic.items()]
+        group,
+        [
+            OffsetDeleteRequestTopic(topic, [OffsetDeleteRequestPartition(one) for one in numbers])
+            for topic, numbers in by_topic(partitions).items()
+        ],
     )
 
 

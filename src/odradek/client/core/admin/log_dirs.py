@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, Offset, TopicPartition
+from odradek.base.ids import BrokerId, Offset, TopicPartition, by_topic
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_nodes
 from odradek.client.core.admin.operation import Operation, ask_all
@@ -96,15 +96,16 @@ class ReplicaLogDir:
 
 def moving_request(directories: Mapping[TopicPartition, str]) -> AlterReplicaLogDirsRequest:
     """Asks a broker to move its replicas of these partitions to these directories."""
-    by_path: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for (topic, number), path in sorted(directories.items()):
-        by_path[path][topic].append(number)
+    by_path: dict[str, list[TopicPartition]] = defaultdict(list)
+    for partition, path in directories.items():
+        by_path[path].append(partition)
     return AlterReplicaLogDirsRequest(
         [
             AlterReplicaLogDir(
-                path, [AlterReplicaLogDirTopic(name, numbers) for name, numbers in topics.items()]
+                path,
+                [AlterReplicaLogDirTopic(topic, numbers) for topic, numbers in by_topic(some).items()],
             )
-            for path, topics in by_path.items()
+            for path, some in sorted(by_path.items())
         ]
     )
 
@@ -120,13 +121,8 @@ def description_request(partitions: Iterable[TopicPartition] | None) -> Describe
     """Asks a broker for its directories with these partitions, or with all."""
     if partitions is None:
         return DescribeLogDirsRequest(topics=None)
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, number in sorted(partitions):
-        by_topic[topic].append(number)
     return DescribeLogDirsRequest(
-        topics=[
-            DescribableLogDirTopic(topic=topic, partitions=numbers) for topic, numbers in by_topic.items()
-        ]
+        topics=[DescribableLogDirTopic(topic, numbers) for topic, numbers in by_topic(partitions).items()]
     )
 
 

@@ -33,6 +33,16 @@ ISOLATION_LEVELS: Final = {"read_uncommitted": 0, "read_committed": 1}
 _LIST_OFFSETS_VERSION_MAX: Final = 7
 
 
+def deletion_request(before: Mapping[TopicPartition, Offset]) -> DeleteRecordsRequest:
+    """Asks a leader to delete the records below each offset."""
+    topics: dict[str, list[DeleteRecordsPartition]] = defaultdict(list)
+    for (topic, number), offset in sorted(before.items()):
+        topics[topic].append(DeleteRecordsPartition(number, offset))
+    return DeleteRecordsRequest(
+        [DeleteRecordsTopic(name, parts) for name, parts in topics.items()], REQUEST_TIMEOUT_MS
+    )
+
+
 def list_offsets(
     times: Mapping[TopicPartition, int], *, isolation_level: str = "read_uncommitted"
 ) -> Operation[dict[TopicPartition, Offset]]:
@@ -75,12 +85,7 @@ def delete_records(before: Mapping[TopicPartition, Offset]) -> Operation[dict[To
     """
 
     def request(led: Sequence[TopicPartition]) -> Message:
-        by_topic: dict[str, list[DeleteRecordsPartition]] = defaultdict(list)
-        for one in led:
-            asked = DeleteRecordsPartition(partition_index=one.partition, offset=before[one])
-            by_topic[one.topic].append(asked)
-        topics = [DeleteRecordsTopic(name=name, partitions=parts) for name, parts in by_topic.items()]
-        return DeleteRecordsRequest(topics=topics, timeout_ms=REQUEST_TIMEOUT_MS)
+        return deletion_request({one: before[one] for one in led})
 
     def answered(answer: DeleteRecordsResponse) -> Answered[TopicPartition, Offset]:
         for topic in answer.topics:

@@ -21,7 +21,9 @@ from odradek.client.core.requests import Outcome, Send
 from odradek.client.refusal import known_code
 from odradek.wire.message import Message
 
-FINAL: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.CORRUPT_MESSAGE})
+FINAL: Final = frozenset(
+    {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.CORRUPT_MESSAGE}
+)
 """Retriable codes that end an operation."""
 
 

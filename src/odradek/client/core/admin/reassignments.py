@@ -1,9 +1,8 @@
 """Moves of replicas between brokers: begin, give up, list those under way (KIP-455, KIP-860)."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.base.values import value
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
 from odradek.client.core.admin.operation import Operation, ask
@@ -56,13 +55,13 @@ def reassignment_request(
     allow_replication_factor_change: bool = True,
 ) -> AlterPartitionReassignmentsRequest:
     """Asks for these replicas, or (None) to give up what is under way."""
-    by_topic: dict[str, ReassignableTopic] = {}
+    topics: dict[str, ReassignableTopic] = {}
     for (topic, number), replicas in sorted(targets.items()):
         wanted = None if replicas is None else list(replicas)
-        partitions = by_topic.setdefault(topic, ReassignableTopic(topic)).partitions
+        partitions = topics.setdefault(topic, ReassignableTopic(topic)).partitions
         partitions.append(ReassignablePartition(number, wanted))
     return AlterPartitionReassignmentsRequest(
-        REQUEST_TIMEOUT_MS, allow_replication_factor_change, list(by_topic.values())
+        REQUEST_TIMEOUT_MS, allow_replication_factor_change, list(topics.values())
     )
 
 
@@ -77,13 +76,10 @@ def listing_request(partitions: Iterable[TopicPartition] | None = None) -> ListP
     """Asks which of these partitions, or of all, are on their way."""
     if partitions is None:
         return ListPartitionReassignmentsRequest(timeout_ms=REQUEST_TIMEOUT_MS)
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, number in sorted(partitions):
-        by_topic[topic].append(number)
-    return ListPartitionReassignmentsRequest(
-        REQUEST_TIMEOUT_MS,
-        [ListPartitionReassignmentsTopics(topic, numbers) for topic, numbers in by_topic.items()],
-    )
+    topics = [
+        ListPartitionReassignmentsTopics(topic, numbers) for topic, numbers in by_topic(partitions).items()
+    ]
+    return ListPartitionReassignmentsRequest(REQUEST_TIMEOUT_MS, topics)
 
 
 def moves_of(answer: ListPartitionReassignmentsResponse) -> dict[TopicPartition, Move]:

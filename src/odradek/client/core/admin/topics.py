@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
-from odradek.base.uuids import render_uuid
+from odradek.base.uuids import parse_uuid, render_uuid
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
 from odradek.client.core.admin.operation import Operation, ask
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
@@ -29,6 +30,8 @@ from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopic
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 METADATA_VERSION_MAX = 12
+_FIRST_METADATA_WITH_IDS = 12
+_FIRST_DELETION_WITH_IDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,21 @@ def metadata_request(names: Iterable[str] | None) -> MetadataRequest:
     return MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
 
 
+def metadata_request_by_id(ids: Iterable[str]) -> MetadataRequest:
+    """Asks for topics by their ids. Raises ValueError for a text that is no id."""
+    wanted = [MetadataRequestTopic(topic_id=_topic_id(one), name=None) for one in ids]
+    return MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+
+
 def described_topics(answer: MetadataResponse) -> list[TopicDescription]:
     """The topics of an answer, by name. Raises ApiError for the first that is unknown."""
     described = []
     for topic in answer.topics:
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic.name}")
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_ID:
+            said = f"there is no topic with the id {render_uuid(topic.topic_id)}"
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID, said)
         raise_for(topic.error_code, about=f"topic {topic.name}")
         partitions = [
             PartitionDescription(
@@ -104,9 +116,21 @@ def creation(topic: NewTopic) -> CreatableTopic:
     )
 
 
-def describe_topics(names: Sequence[str] | None = None) -> Operation[list[TopicDescription]]:
-    """Describe these topics, or all with the internal ones, by name. Raises ApiError for an unknown one."""
-    send = Send(ToAny(), metadata_request(names), highest=METADATA_VERSION_MAX)
+def describe_topics(
+    names: Sequence[str] | None = None, *, ids: Sequence[str] | None = None
+) -> Operation[list[TopicDescription]]:
+    """Describe these topics, by name or by id, or all with the internal ones; in order of name.
+
+    An id is the text of `TopicDescription.topic_id`. Raises ApiError for an unknown topic, ValueError for a
+    text that is no id.
+    """
+    if ids is None:
+        send = Send(ToAny(), metadata_request(names), highest=METADATA_VERSION_MAX)
+    elif names is not None:
+        raise ValueError("topics are described by name or by id, not by both")
+    else:
+        request = metadata_request_by_id(ids)
+        send = Send(ToAny(), request, highest=METADATA_VERSION_MAX, lowest=_FIRST_METADATA_WITH_IDS)
     return described_topics((yield from ask(send, MetadataResponse, _metadata_codes)))
 
 
@@ -151,21 +175,34 @@ def create_topic(
     yield from create_topics([NewTopic(name, partitions, replication_factor, configs or {})])
 
 
-def delete_topics(names: Sequence[str]) -> Operation[None]:
-    """Delete topics with everything in them.
+def delete_topics(names: Sequence[str] = (), *, ids: Sequence[str] = ()) -> Operation[None]:
+    """Delete topics with everything in them, by name and by id.
 
-    Raises ElementsRefused if one is refused; the message says which others were deleted.
+    A topic that was deleted and created again has another id, and is not deleted by the old one. Raises
+    ElementsRefused if one is refused; the message says which others were deleted. Raises ValueError for a
+    text that is no id.
     """
+    by_id = {one: _topic_id(one) for one in ids}
 
     def request(some: Sequence[str]) -> Message:
-        return DeleteTopicsRequest(list(some), [DeleteTopicState(one) for one in some], REQUEST_TIMEOUT_MS)
+        states = [
+            DeleteTopicState(None, by_id[one]) if one in by_id else DeleteTopicState(one) for one in some
+        ]
+        return DeleteTopicsRequest(list(some), states, REQUEST_TIMEOUT_MS)
 
     def answered(answer: DeleteTopicsResponse, _: Sequence[str]) -> Answered[str, None]:
         for one in answer.responses:
-            yield one.name or "", one.error_code, one.error_message, None
+            told_id = render_uuid(one.topic_id)
+            yield (
+                told_id if told_id in by_id else one.name or "",
+                one.error_code,
+                one.error_message,
+                None,
+            )
 
+    requests = at_once(ToController(), request, lowest=_FIRST_DELETION_WITH_IDS if ids else 0)
     results: Results[str, None] = yield from ask_each(
-        names, at_once(ToController(), request), DeleteTopicsResponse, answered
+        [*names, *ids], requests, DeleteTopicsResponse, answered
     )
     results.all_or_raise("deleted")
 
@@ -205,6 +242,13 @@ def create_partitions(
     requests = at_once(ToController(), request)
     results: Results[str, None] = yield from ask_each(totals, requests, CreatePartitionsResponse, answered)
     results.all_or_raise("validated" if validate_only else "changed")
+
+
+def _topic_id(text: str) -> UUID:
+    found = parse_uuid(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no id of a topic")
+    return found
 
 
 def _metadata_codes(answer: MetadataResponse) -> list[int]:

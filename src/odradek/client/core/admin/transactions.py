@@ -1,13 +1,12 @@
 """Transactions and idempotent producers: list, describe, fence, abort (KIP-664)."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import BrokerId, Offset, ProducerId, TopicPartition
+from odradek.base.ids import BrokerId, Offset, ProducerId, TopicPartition, by_topic
 from odradek.base.values import value
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, ask_each, at_once
@@ -128,10 +127,8 @@ def described_transaction(answer: DescribeTransactionsResponse) -> TransactionDe
 
 def producers_request(partitions: Sequence[TopicPartition]) -> DescribeProducersRequest:
     """Asks a leader for the producers of partitions."""
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, number in partitions:
-        by_topic[topic].append(number)
-    return DescribeProducersRequest([TopicRequest(topic, numbers) for topic, numbers in by_topic.items()])
+    topics = [TopicRequest(topic, numbers) for topic, numbers in by_topic(partitions).items()]
+    return DescribeProducersRequest(topics)
 
 
 def producers_by_partition(

@@ -14,10 +14,9 @@ from typing import Any, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Later, Steps, stepwise
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.client.refusal import known_code
 from odradek.coordinator.transactions import Producer, TransactionVersion
-from odradek.coordinator.transactions.transaction import by_topic
 from odradek.server.node.coordinators.internal_topic import InternalTopic
 from odradek.server.node.coordinators.transaction_admission import TransactionMembership
 from odradek.server.node.peer_batches import PeerBatches

@@ -5,10 +5,9 @@ from typing import Any, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps, stepwise
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import TopicPartition, by_topic
 from odradek.client.refusal import known_code
 from odradek.coordinator.transactions import Marker
-from odradek.coordinator.transactions.transaction import by_topic
 from odradek.wire.message import Message
 
 Written: TypeAlias = Callable[[Mapping[TopicPartition, ErrorCode]], None]
