@@ -5,14 +5,18 @@ outcome(NOT_COORDINATOR, 20)        due(20): nothing; due(130), after the backof
 outcome(id 7, epoch 0, 140)         the identity is known; due: nothing
 """
 
+from typing import Final
+
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.requests import Outcome, Send, ToAny
 from odradek.client.refusal import known_code
-from odradek.client.settings import INT32_MAX
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+_LONGEST_MS: Final = 0x7FFFFFFF
+"""Without transactions the timeout means nothing; Kafka's producer sends this one."""
 
 
 class IdentityRequest:
@@ -34,7 +38,7 @@ class IdentityRequest:
         """The request, if an id is needed and it may be sent now."""
         if self._identity.is_known or self._under_way is not None or now_ms < self._not_before_ms:
             return []
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=INT32_MAX)
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=_LONGEST_MS)
         self._under_way = Send(ToAny(), request, timeout_ms=self._timeout_ms)
         return [self._under_way]
 
