@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import Address, parse_bootstrap_servers
-from odradek.client.core.sampled import SAMPLES, WINDOW_MS, Sampling
 from odradek.client.protection import NAMES as PROTECTION_NAMES
 from odradek.client.protection import PREFIXES, read_protection
+from odradek.client.sampled import SAMPLES, WINDOW_MS, Sampling
 from odradek.net.security import Security
 
 if TYPE_CHECKING:

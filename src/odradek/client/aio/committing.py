@@ -20,7 +20,7 @@ from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, tell_committed
 from odradek.client.aio.offset_queries import OffsetQueries
 from odradek.client.core.consumer.commits import OffsetAndMetadata
-from odradek.client.core.sampled import Sampled, average_and_maximum
+from odradek.client.sampled import Sampled, average_and_maximum
 
 _log: Final = logging.getLogger("odradek.consumer")
 

@@ -32,7 +32,7 @@ from odradek.client.core.cluster_view import (
 )
 from odradek.client.core.requests import Core, Outcome, Send, ToCoordinator, earliest
 from odradek.client.core.routing import ANY, Routing
-from odradek.client.core.sampled import USUAL, Sampled, Sampling, average_and_maximum
+from odradek.client.sampled import USUAL, Sampled, Sampling, average_and_maximum
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.net.security import UNPROTECTED, Security
 from odradek.timer import TimedCall

@@ -1,6 +1,6 @@
 """What a fetcher counts and measures of its fetches."""
 
-from odradek.client.core.sampled import Sampled, Sampling, average_and_maximum
+from odradek.client.sampled import Sampled, Sampling, average_and_maximum
 
 
 class FetchFigures:

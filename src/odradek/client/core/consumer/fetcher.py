@@ -30,8 +30,8 @@ from odradek.client.core.consumer.fetch_session import FetchSession, SessionRequ
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToNode
-from odradek.client.core.sampled import USUAL, Sampling
 from odradek.client.refusal import known_code
+from odradek.client.sampled import USUAL, Sampling
 from odradek.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,

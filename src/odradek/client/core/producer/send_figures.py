@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from odradek.client.core.producer.batch import Batch
-from odradek.client.core.sampled import Sampled, Sampling, average_and_maximum
+from odradek.client.sampled import Sampled, Sampling, average_and_maximum
 
 
 class SendFigures:

@@ -8,7 +8,7 @@ from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.client import settings as table
-from odradek.client.core.sampled import USUAL, Sampling
+from odradek.client.sampled import USUAL, Sampling
 from odradek.records.compression import Codec
 
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5

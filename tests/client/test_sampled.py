@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.client.core.sampled import Sampled, Sampling, average_and_maximum
+from odradek.client.sampled import Sampled, Sampling, average_and_maximum
 
 WINDOW_MS = 1_000
 
