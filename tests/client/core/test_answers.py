@@ -78,7 +78,20 @@ def test_no_broker_answers_if_metadata_fails_and_nobody_was_heard_since() -> Non
     assert why is not None
     assert (why.cause, why.data["ms"]) == (Cause.NO_BROKER, 4_000)
     answers.finished(Outcome(fetch(), FetchResponse(), node=2), 5_000)
-    assert answers.nobody(6_000) is None
+    assert answers.nobody(5_900) is None
+
+
+def test_the_last_broker_that_answers_may_go_while_metadata_cannot_be_had() -> None:
+    view = known_view()
+    answers = Answers(view)
+    view.refresh_soon(1_000)
+    (send,) = view.due(1_000)
+    view.outcome(Outcome(send, error=ApiError(ErrorCode.NETWORK_EXCEPTION, "cut")), 1_000)
+    answers.finished(Outcome(fetch(), FetchResponse(), node=2), 1_400)
+    assert answers.nobody(2_000) is None
+    why = answers.nobody(7_400)
+    assert why is not None
+    assert (why.cause, why.data["ms"]) == (Cause.NO_BROKER, 6_000)
 
 
 def test_no_broker_answers_if_none_ever_did() -> None:

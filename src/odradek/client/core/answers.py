@@ -10,6 +10,7 @@ broker ends with its next answer.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -18,6 +19,9 @@ from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.requests import Destination, Outcome, Send, ToNode
 from odradek.client.core.waiting import Cause, Why
 from odradek.net.request_pipeline import ConnectionFailed
+
+HEARD_MS: Final = 1_000
+"""While metadata cannot be had, an answer says for so long that there is a broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,9 @@ class Answers:
         error, since_ms = self._view.last_error, self._view.failing_since_ms
         if error is not None:
             if self._heard_ms is not None and self._heard_ms > since_ms:
-                return None
+                if now_ms - self._heard_ms < HEARD_MS:
+                    return None
+                since_ms = self._heard_ms
             data: dict[str, object] = {"error": str(error), "ms": now_ms - since_ms}
             return Why(Cause.NO_BROKER, f"no broker answers: {error}", data)
         if self._heard_ms is not None or self._view.is_known:
