@@ -103,11 +103,11 @@ def test_the_record_of_a_later_time_wins_between_partitions(
     assert rows(description, spark, "n", "late") == [(1, 10), (2, 30)]
     put(0, 2500, 2, 40)  # older than the row
     put(1, 1500, 1, 50)
-    put(1, 500, 2, 60)  # the same partition, later in it
+    put(1, 2900, 2, 60)  # older by its time, and later in the partition of the row
     assert producer.flush(60) == 0
     run(description, spark)
     partition = PARTITIONS[form]
-    assert rows(description, spark, "n", "late", partition) == [(1, 10, 0), (2, 40, 0)]
+    assert rows(description, spark, "n", "late", partition) == [(1, 10, 0), (2, 60, 1)]
     found = verify_table(description, spark)
     assert (found.faults, found.keys) == ([], 2)
 

@@ -7,7 +7,9 @@ The order of rows of one key is that of their records:
 
 A log orders the records of a partition alone. Across partitions only their timestamps can say which is newer;
 topic and partition make the answer the same each time where these are equal. The same rule compares a record
-with the row that the table has, so that it hardly matters where one batch ends and the next begins.
+with the row that the table has, so that the order in which batches read partitions does not decide. For a
+key in several partitions this has two limits: a deleted row leaves nothing to compare with, and where the
+timestamps of a partition go backwards, the newest of each partition is that of the batch, not of all batches.
 
 Rows without the columns that say where they come from have no order; two of them of one key are refused.
 """
