@@ -212,6 +212,39 @@ async def test_the_controller_moves_while_topics_are_made(cluster: Cluster) -> N
 
 
 @simulate(brokers=3, seeds=10)
+async def test_the_controller_moves_while_replicas_are_moved(cluster: Cluster) -> None:
+    """The next controller is asked: what was decided already is asked for again, and is the same."""
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topics([NewTopic("flights", assignments={0: [1, 2], 1: [2, 3]})])
+        controller = cluster.controller
+        assert controller is not None
+        living = [one for one in cluster.brokers if one != controller]
+        second = TopicPartition("flights", 1)
+        cluster.kill(controller)
+        targets = {FLIGHTS: living, second: living[::-1]}
+        await admin.alter_partition_reassignments(targets)
+        while await admin.list_partition_reassignments(targets):
+            await asyncio.sleep(0.1)
+        replicas: list[list[int]] = []
+        while replicas != [living, living[::-1]]:
+            (flights,) = await admin.describe_topics(["flights"])
+            replicas = [one.replicas for one in flights.partitions]
+            await asyncio.sleep(0.1)
+
+
+@simulate(brokers=3, seeds=5)
+async def test_leaders_move_while_their_producers_are_asked_for(cluster: Cluster) -> None:
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topic("flights", partitions=3, replication_factor=3)
+        await listed(admin, ["flights"])
+        partitions = [TopicPartition("flights", number) for number in range(3)]
+        (flights,) = await admin.describe_topics(["flights"])
+        cluster.kill(flights.partitions[0].leader)
+        assert await admin.describe_producers(partitions) == {one: [] for one in partitions}
+        assert await admin.delete_records(dict.fromkeys(partitions, 0)) == dict.fromkeys(partitions, 0)
+
+
+@simulate(brokers=3, seeds=10)
 async def test_the_coordinator_of_a_group_moves(cluster: Cluster) -> None:
     async with Admin(cluster.bootstrap_servers) as admin:
         await admin.create_topic("flights", replication_factor=3)
