@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from peers import BrokerProcess
 from pyspark.sql import SparkSession
 
 from odradek.spark.lake_jars import JarsMissing
 from odradek.spark.pipeline.assembly import opened
+from odradek.spark.pipeline.compaction import Compacted
 from odradek.spark.pipeline.description import Description, read_description
 from odradek.spark.pipeline.formats import session_settings
 from odradek.spark.pipeline.iceberg import PARTITION
@@ -28,9 +30,10 @@ class Heard:
 
     def __init__(self) -> None:
         self.commits: list[Commit] = []
+        self.compactions: list[Compacted] = []
 
     def committed(self, commit: Commit, records_behind: int) -> None:
-        """Keep it."""
+        """Keep the commit."""
         self.commits.append(commit)
 
     def warned(self, sentence: str) -> None:
@@ -60,12 +63,25 @@ def described(
     return read_description(file)
 
 
+def send(broker: BrokerProcess, topic: str, values: list[bytes]) -> None:
+    """Write to the topic's first partition."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    assert producer.flush(60) == 0
+
+
 def run(description: Description, spark: SparkSession) -> list[Commit]:
-    """Bring the table up to date; returns the commits."""
+    """Bring the table up to date; returns the new commits."""
+    return heard_of_run(description, spark).commits
+
+
+def heard_of_run(description: Description, spark: SparkSession) -> Heard:
+    """Bring the table up to date; returns what the run told."""
     heard = Heard()
-    with opened(description, heard, spark=spark) as engine:
+    with opened(description, heard, spark=spark, compacted=heard.compactions.append) as engine:
         engine.run_once()
-    return heard.commits
+    return heard
 
 
 def kill_in_commit(description: Description) -> None:

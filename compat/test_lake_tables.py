@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 from peers import BrokerProcess
 from pyspark.sql import SparkSession
 
-from compat.lakes import FORMATS, PARTITIONS, described, kill_in_commit, lake_spark, run
+from compat.lakes import FORMATS, PARTITIONS, described, kill_in_commit, lake_spark, run, send
 from odradek.base.errors import OdradekError
 from odradek.spark.pipeline.assembly import status_of, verify_table
 from odradek.spark.pipeline.description import read_description
@@ -24,13 +23,6 @@ pytestmark = [
 def spark() -> Iterator[SparkSession]:
     """One session with both formats."""
     yield from lake_spark()
-
-
-def send(broker: BrokerProcess, topic: str, values: list[bytes]) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in values:
-        producer.produce(topic, value, partition=0)
-    assert producer.flush(60) == 0
 
 
 @pytest.mark.parametrize("form", FORMATS)

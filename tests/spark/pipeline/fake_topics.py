@@ -113,8 +113,30 @@ class FakeJob:
             done = self._write_range(one, decoder, directory, done)
         return done
 
+    def replay(self, letters: Sequence[Path], fields: Fields, directory: Path) -> Written:
+        """Dead letters of this job have no bytes: these are looked up in the topics."""
+        decoder = self._description.decoder(fields)
+        rows = [row for file in letters for row in pq.ParquetFile(file).read().to_pylist()]
+        done = Written(0, 0, 0, {}, keeps_origin=True)
+        for number in sorted({row["_partition"] for row in rows}):
+            partition = TopicPartition(FLIGHTS, number)
+            offsets = sorted(row["_offset"] for row in rows if row["_partition"] == number)
+            records = [(offset, self._topics.logs[number][offset]) for offset in offsets]
+            done = self._write_records(partition, records, decoder, directory, done)
+        return done
+
     def _write_range(self, one: OffsetRange, decoder: Decoder, directory: Path, before: Written) -> Written:
         records = list(self._topics.records(one))
+        return self._write_records(one.topic_partition, records, decoder, directory, before)
+
+    def _write_records(
+        self,
+        partition: TopicPartition,
+        records: Sequence[tuple[int, bytes | None]],
+        decoder: Decoder,
+        directory: Path,
+        before: Written,
+    ) -> Written:
         decoded = decode(decoder, [value for _, value in records])
         good = [place for place, error in enumerate(decoded.errors) if error is None]
         dead = [place for place, error in enumerate(decoded.errors) if error is not None]
@@ -124,23 +146,19 @@ class FakeJob:
                 continue
             rows = {
                 "_topic": [FLIGHTS] * len(places),
-                "_partition": pa.array([one.topic_partition.partition] * len(places), pa.int32()),
+                "_partition": pa.array([partition.partition] * len(places), pa.int32()),
                 "_offset": [records[place][0] for place in places],
             }
             if not folder:
                 rows |= {
                     name: [column[place] for place in places] for name, column in decoded.columns.items()
                 }
-            name = str(Path(folder) / f"part-{one.topic_partition.partition}.parquet")
+            name = str(Path(folder) / f"part-{partition.partition}.parquet")
             (directory / name).parent.mkdir(exist_ok=True)
             pq.write_table(pa.table(rows), directory / name)
             files[name] = len(places)
         new = {name: kind for some in decoded.new_fields for name, kind in (some or {}).items()}
-        first = (
-            f"{one.topic_partition} at offset {records[dead[0]][0]}: {decoded.errors[dead[0]]}"
-            if dead
-            else ""
-        )
+        first = f"{partition} at offset {records[dead[0]][0]}: {decoded.errors[dead[0]]}" if dead else ""
         return Written(
             before.records + len(records),
             before.rows + len(good),

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from odradek.base import extras
 from odradek.base.errors import SettingError
 from odradek.cli.main import run
-from odradek.spark.pipeline.description import read_description, read_fields, write_fields
+from odradek.spark.pipeline.description import Compaction, read_description, read_fields, write_fields
 from odradek.spark.pipeline.topics import source_options
 
 GOOD = """
@@ -47,7 +48,7 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
             '[sink]\npartition_buy = ["a"]',
             "there is no setting sink.partition_buy; did you mean partition_by",
         ),
-        ('"json"', '"xml"', "decode.format must be one of json, csv, raw, not 'xml'"),
+        ('"json"', '"xml"', "decode.format must be one of json, avro, csv, raw, not 'xml'"),
         ('"json"', '"csv"', "decode.fields is missing: a line of CSV does not say what its fields are"),
         (
             '"json"',
@@ -69,6 +70,7 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
             '[[transform]]\npython = "clean"\n[sink]',
             "transform.python must be a file and a function",
         ),
+        ("[sink]", "[compact]\n[sink]", "[compact] has no effect: a table of Parquet files has no log in"),
         ("[sink]", "[sink", "is not TOML"),
     ],
 )
@@ -76,6 +78,20 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, sentence: str) -
     with pytest.raises(SettingError) as refused:
         read_description(described(tmp_path, GOOD.replace(old, new, 1)))
     assert sentence in str(refused.value)
+
+
+def test_tables_of_lake_formats_say_how_they_are_compacted(tmp_path: Path) -> None:
+    text = f'{GOOD}format = "delta"\n[compact]\nafter_commits = 50\nfile_size_mb = 64\n'
+    assert read_description(described(tmp_path, text)).compaction == Compaction(50, 64 << 20, 168)
+    with pytest.raises(SettingError, match=r"compact\.file_size_mb must be a whole number of at least 1"):
+        read_description(described(tmp_path, text.replace("64", "0")))
+
+
+def test_avro_is_refused_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "MODULES", {"avro": ("no_such_module",)})
+    text = GOOD.replace('"json"', '"avro"\nschema = "flight.avsc"')
+    with pytest.raises(SettingError, match="needs no_such_module, which the extra 'avro' brings"):
+        read_description(described(tmp_path, text))
 
 
 def test_fields_are_kept_beside_the_file_and_given_ones_count_first(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from odradek.base.clock import SystemClock
 from odradek.base.errors import OdradekError
-from odradek.spark.pipeline.assembly import check, status_of, verify_table
+from odradek.spark.pipeline.assembly import check, replay_table, status_of, verify_table
 from odradek.spark.pipeline.description import Description, read_description
 from odradek.spark.pipeline.engine import Engine
 from odradek.spark.pipeline.ledger import Table
@@ -191,3 +191,31 @@ def test_drivers_that_are_killed_cost_nothing(broker: Broker, spark: Any, tmp_pa
     run(description, spark)
     found = verify_table(description)
     assert (found.faults, found.compared, found.rows) == ([], 1000, 1000)
+
+
+def test_dead_letters_come_back_after_a_fix(broker: Broker, spark: Any, tmp_path: Path) -> None:
+    """As new rows with their old origin, through the transforms, also where a new column comes with them."""
+    tmp_path = tmp_path / "a \u00fc%20 b"  # names that a URI would encode
+    tmp_path.mkdir()
+    topic = broker.create_topic(partitions=1)
+    send(broker, topic, [b'{"minutes": 1, "gate": "B4"}', b"broken", b'{"minutes": 2}'])
+    fields = f'{JSON_FORMAT}new_fields = "dead-letter"\nfields = {{ minutes = "long" }}\n'
+    commit = run(described(broker, topic, tmp_path, fields), spark).commits[0]
+    assert (commit.rows, commit.dead_letters) == (1, 2)
+    sql = "[[transform]]\nsql = \"select *, gate || '!' as loud from records\"\n"
+    mended = described(broker, topic, tmp_path, fields.replace('new_fields = "dead-letter"', "") + sql)
+    heard = Heard()
+    done = replay_table(mended, heard, spark)
+    assert heard.warnings == ["new fields are added to the table: gate (string)"]
+    assert (done.letters, done.remaining, done.commit and done.commit.rows) == (2, 1, 1)
+    rows = spark.read.option("mergeSchema", True).parquet(str(mended.table)).orderBy("_offset").collect()
+    assert [(row._offset, row.batch, row.minutes, row.loud) for row in rows] == [
+        (0, 2, 1, "B4!"),
+        (2, 1, 2, None),
+    ]
+    assert verify_table(mended).faults == []
+    found = verify_table(described(broker, topic, tmp_path, fields))
+    assert (found.faults, found.rows, found.dead_letters) == ([], 2, 1)
+    again = replay_table(mended, heard, spark)
+    assert (again.letters, again.commit) == (1, None)
+    assert again.first_error.startswith(f"{topic}-0 at offset 1: the value is not JSON")

@@ -1,9 +1,9 @@
 """The HTTP listener for operators: metrics for Prometheus, health for supervisors, descriptions of the state.
 
-It only reads. It answers requests to addresses and to allowed names (`hosts`), on a limited number of
-connections with time limits (`connection`). It is on loopback unless `odradek.admin.host` is set. Starlette,
-uvicorn and prometheus-client are imported only when the listener starts: they cost more time and memory than
-the rest of a broker's start.
+It only reads. It answers requests to addresses and to allowed names (`net/http_hosts`), on a limited number
+of connections with time limits (`connection`). It is on loopback unless `odradek.admin.host` is set.
+Starlette, uvicorn and prometheus-client are imported only when the listener starts: they cost more time and
+memory than the rest of a broker's start.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from odradek.base.errors import FaultRefused
 from odradek.base.execution import Slices, Steps
 from odradek.base.extras import missing_extra
 from odradek.base.visible import visible_json
+from odradek.net.http_hosts import AllowedHosts
 from odradek.server.admin.descriptions import RenderedRows, describe
-from odradek.server.admin.hosts import REFUSAL, AllowedHosts
 from odradek.server.admin.index_page import index_page
 from odradek.server.admin.metrics import metrics_in_steps
 from odradek.server.admin.replicas import replicas_in_steps, wanted_replicas
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 # How long peers may still read their answers when the listener closes.
 CLOSE_S: Final = 1.0
 FAULT_BYTES_MAX: Final = 64 << 10
+REFUSAL: Final = (
+    "This listener answers to localhost, to addresses, and to what odradek.admin.allowed.hosts names.\n"
+)
 NOT_FOR_TESTS: Final = "this broker takes no faults: it was started without --test-faults"
 
 _PAGE_HEADERS: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}

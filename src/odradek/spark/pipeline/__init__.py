@@ -6,7 +6,9 @@
     lake         tables whose own commit has the offsets   delta, iceberg, lake_rows   each format of these
     topics       what the cluster says of the topics       spark_job    the rows of a batch, written by Spark
     verifying    counts the table against the topics       formats      the sinks, their jars and sessions
+    dead_letters which of them a replay takes back         verifying_replays  counts what replays took back
     assembly     makes all of these from a description     doctor       looks at all that a run needs
+    compaction   small files become large ones; delta_compaction and iceberg_compaction do it for each format
 
 Invariant: a batch's rows, dead letters and offsets become visible by one rename, or by one commit of the
 table's format, or not at all. The table is the only source of truth for how far the pipeline got.

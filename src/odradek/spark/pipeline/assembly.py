@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from odradek.base.clock import SystemClock
+from odradek.base.errors import SettingError
 from odradek.client.cluster import Offsets
 from odradek.records.columnar.varints import Longs
 from odradek.spark.offset_ranges import OffsetRange
-from odradek.spark.pipeline.description import Description, check_transforms, read_fields
-from odradek.spark.pipeline.engine import Engine, Step, Tell
+from odradek.spark.pipeline.compaction import Compacted, Upkeep, compact
+from odradek.spark.pipeline.description import NO_COMPACTION, Description, check_transforms, read_fields
+from odradek.spark.pipeline.engine import Engine, Replayed, Step, Tell, Topics
 from odradek.spark.pipeline.fields import Fields
 from odradek.spark.pipeline.lake import LakeTable
 from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
@@ -25,6 +27,7 @@ from odradek.spark.source_options import parse_options
 
 if TYPE_CHECKING:
     from odradek.spark.pipeline.doctor import Finding
+    from odradek.spark.pipeline.figures import Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +46,69 @@ def opened(
     tell: Tell,
     reached: Callable[[Step], None] = lambda step: None,
     spark: Any = None,
+    compacted: Callable[[Compacted], None] = lambda done: None,
+    figures: Figures | None = None,
 ) -> Iterator[Engine]:
     """The engine of a run, with the table locked and Spark started, or in the session `spark`.
 
-    Raises OdradekError.
+    `compacted` is called after each compaction of the table, `figures` hear of the run. Raises OdradekError.
     """
-    from odradek.spark.pipeline.formats import lake_session, table_of
+    from odradek.spark.pipeline.formats import compactor_of, lake_session, table_of
     from odradek.spark.pipeline.spark_job import SparkJob
 
     with table_of(description) as table:
         table.open_for_writing()
-        topics = ClusterTopics(description)
+        topics: Topics = ClusterTopics(description)
+        if figures is not None:
+            from odradek.spark.pipeline.figures import MeasuredTell, MeasuredTopics
+
+            figures.started(table.last())
+            tell, topics = MeasuredTell(tell, figures), MeasuredTopics(topics, figures)
         topics.view()  # what is wrong with topics or brokers is said before Spark starts
         with _session(description, spark) as session:
             job = SparkJob(description, session)
-            if isinstance(table, LakeTable):
-                table.begin(lake_session(description, session))
-            yield Engine(description, table, topics, job, SystemClock(), tell, reached)
+            if not isinstance(table, LakeTable):
+                yield Engine(description, table, topics, job, SystemClock(), tell, reached)
+                return
+            lake = lake_session(description, session)
+            table.begin(lake)
+            compactor = compactor_of(description, lake)
+            upkeep = Upkeep(table, compactor, description.compaction, compacted, tell.warned)
+            yield Engine(description, table, topics, job, SystemClock(), tell, reached, upkeep)
+
+
+@contextmanager
+def figures_served(description: Description, port: int) -> Iterator[tuple[Figures, str]]:
+    """Figures for Prometheus, on that port of loopback or any free one (0), and the address.
+
+    Raises OdradekError.
+    """
+    from odradek.spark.pipeline.figures import Figures
+    from odradek.spark.pipeline.figures_listener import served
+
+    figures = Figures(description.name, SystemClock())
+    with served(port, figures.text) as address:
+        yield figures, address
+
+
+def replay_table(description: Description, tell: Tell, spark: Any = None) -> Replayed:
+    """Take dead letters back into the table, which no run may be writing. Raises OdradekError."""
+    with opened(description, tell, spark=spark) as engine:
+        return engine.replay()
+
+
+def compact_table(description: Description, spark: Any = None) -> Compacted:
+    """Compact the table, which no run may be writing; see `compaction`. Raises OdradekError."""
+    from odradek.spark.pipeline.formats import compactor_of, lake_session, table_of
+
+    with table_of(description) as table:
+        if not isinstance(table, LakeTable):
+            raise SettingError(f"{description.table} cannot be compacted: {NO_COMPACTION}")
+        table.open_for_writing()
+        with _session(description, spark) as session:
+            lake = lake_session(description, session)
+            table.begin(lake)
+            return compact(table, compactor_of(description, lake), description.compaction)
 
 
 @contextmanager

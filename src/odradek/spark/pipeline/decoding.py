@@ -1,8 +1,8 @@
 """Decodes record values into columns. One record becomes one row, or one error that names what is wrong.
 
-Formats are `json` (one object a record), `csv` (one line a record, fields by position) and `raw` (the bytes
-as they are). A field that the table does not have yet is reported apart from errors, so that the engine can
-add it and decode the batch again.
+Formats are `json` (one object a record), `avro` (one record of a schema, see `avro`), `csv` (one line a
+record, fields by position) and `raw` (the bytes as they are). A field that the table does not have yet is
+reported apart from errors, so that the engine can add it and decode the batch again.
 """
 
 import csv
@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from odradek.spark.pipeline.avro import AvroFormat, avro_row
 from odradek.spark.pipeline.fields import Fields, Unreadable, fault_in_name, type_of, value_of, value_of_text
 
-FORMATS: Final = ("json", "csv", "raw")
+FORMATS: Final = ("json", "avro", "csv", "raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Decoder:
     adds_fields: bool = True
     """Whether a field outside `fields` is to become a column; otherwise it is an error."""
     delimiter: str = ","
+    avro: AvroFormat | None = None
+    """How values of Avro are written; None for other formats."""
 
 
 @dataclass(slots=True)
@@ -49,6 +52,8 @@ def decode(decoder: Decoder, values: Sequence[bytes | None]) -> Decoded:
         try:
             if decoder.format == "csv":
                 row = _csv_row(decoder, value)
+            elif decoder.avro is not None:
+                row = avro_row(decoder.avro, decoder.fields, value)
             else:
                 row, new = _json_row(decoder, value)
         except Unreadable as unreadable:

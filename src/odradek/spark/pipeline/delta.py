@@ -12,6 +12,7 @@ from typing import Any, Final
 from odradek.spark.pipeline.lake import LakeState, Marker, marker_of
 from odradek.spark.pipeline.lake_rows import LakeSession
 from odradek.spark.pipeline.ledger import TableRefused
+from odradek.spark.pipeline.local_paths import spark_path
 
 _VERSION: Final = re.compile(r"([0-9]{20})\.json")
 # Operations that put other rows in the place of all that were there.
@@ -31,16 +32,20 @@ def read_delta_state(directory: Path) -> LakeState:
     names = [one.name for one in log.iterdir()] if log.is_dir() else []
     versions = sorted((int(found[1]) for name in names if (found := _VERSION.fullmatch(name))), reverse=True)
     restored_to: int | None = None
+    # The first version, from the newest back, whose marker is of the batch that was committed last.
+    marked: tuple[int, Marker] | None = None
     for version in versions:
         info = _commit_info(log / f"{version:020}.json")
         marker = marker_of(info.get("userMetadata"))
         if marker is not None:
-            if restored_to is not None and restored_to < version:
-                raise TableRefused(
-                    f"{directory} was restored to version {restored_to}, before batch"
-                    f" {marker.commit.batch} was committed: restore version {version}, or begin a new table"
-                )
-            return LakeState(has_commits=True, marker=marker)
+            marked = marked or (version, marker)
+            if marker.staging != marked[1].staging:
+                break
+            if restored_to is None or restored_to >= version:
+                is_newest = marked[0] == versions[0]
+                return LakeState(has_commits=True, marker=marked[1], is_newest=is_newest)
+        if marked is not None:
+            continue  # a compaction repeats the marker: the table may have been restored to before that
         operation, parameters = str(info.get("operation", "")), info.get("operationParameters") or {}
         if operation == "RESTORE":
             restored_to = min(_restored_version(parameters), version if restored_to is None else restored_to)
@@ -49,6 +54,11 @@ def read_delta_state(directory: Path) -> LakeState:
                 f"{directory} was overwritten by someone else, in version {version}:"
                 " restore the version before, or begin a new table"
             )
+    if marked is not None:
+        raise TableRefused(
+            f"{directory} was restored to version {restored_to}, before batch"
+            f" {marked[1].commit.batch} was committed: restore version {marked[0]}, or begin a new table"
+        )
     return LakeState(
         has_commits=bool(names), marker=None, is_cut=bool(names) and not (versions and versions[-1] == 0)
     )
@@ -63,7 +73,7 @@ class DeltaWriter(LakeSession):
 
     def name(self) -> str:
         """The table as SQL names it."""
-        return f"delta.`{self._uri()}`"
+        return f"delta.`{self.uri()}`"
 
     def append_rows(self, rows: Any, marker: Marker, *, is_new: bool) -> None:
         """Append the rows with the marker by one commit, which makes the table if it is new."""
@@ -78,7 +88,7 @@ class DeltaWriter(LakeSession):
         )
         if self.partition_by:
             writer = writer.partitionBy(*self.partition_by)
-        writer.save(self._uri())
+        writer.save(self.uri())
 
     def commit_settings(self, marker: Marker) -> dict[str, str]:
         """The settings of a session whose next commit, by SQL, has the marker."""
@@ -91,10 +101,11 @@ class DeltaWriter(LakeSession):
 
     def rows(self) -> Any:
         """The table as a frame."""
-        return self.spark.read.format("delta").load(self._uri())
+        return self.spark.read.format("delta").load(self.uri())
 
-    def _uri(self) -> str:
-        return self.directory.absolute().as_uri()
+    def uri(self) -> str:
+        """The table's directory, for Spark."""
+        return spark_path(self.directory)
 
 
 def _transaction(marker: Marker) -> tuple[str, str]:

@@ -29,6 +29,7 @@ from typing import Any, Final
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.protection import read_protection
+from odradek.spark.pipeline.avro import HEADERS, AvroFormat, fields_of, read_schema
 from odradek.spark.pipeline.decoding import FORMATS, Decoder
 from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
 from odradek.spark.pipeline.keys import KEY_FORMATS, TOMBSTONES, Keying, check_keying
@@ -37,6 +38,12 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _MISSING: Final = object()
 _FROM_VARIABLE: Final = ".env"
 SINK_FORMATS: Final = ("parquet", "delta", "iceberg")
+NO_COMPACTION: Final = (
+    "a table of Parquet files has no log in which one commit could put one file in the place of several, so"
+    ' that readers would see rows twice or not at all; take format = "delta" or "iceberg" in [sink], or make'
+    " fewer and larger batches with interval_s in [batch]"
+)
+"""Why tables of Parquet files are not compacted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,18 @@ class Transform:
     sql: str = ""
     python_file: Path | None = None
     function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """How the table of a lake format is kept small: `[compact]`."""
+
+    after_commits: int
+    """A run compacts the table after that many batches; 0 for never."""
+    file_bytes: int
+    """About how large files become."""
+    keep_hours: int
+    """How long an older state of the table can still be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +86,7 @@ class Description:
     protection: Mapping[str, str] = field(repr=False)
     """Kafka's settings of TLS and SASL, by their names; may hold secrets, which are not shown."""
     given_fields: Fields
-    """The fields that the file gives; may be empty."""
+    """The fields that the file, or its schema of Avro, gives; may be empty."""
     adds_fields: bool
     delimiter: str
     transforms: tuple[Transform, ...]
@@ -82,6 +101,9 @@ class Description:
     """The shortest time from the start of one batch to the start of the next."""
     dead_letters_max: int
     """The most dead letters of one batch; more stop the pipeline before the batch is committed."""
+    compaction: Compaction
+    avro: AvroFormat | None = None
+    """How values are written; None for formats other than Avro."""
 
     @property
     def fields_file(self) -> Path:
@@ -90,7 +112,7 @@ class Description:
 
     def decoder(self, fields: Fields) -> Decoder:
         """The decoder of values with these fields."""
-        return Decoder(self.format, fields, self.adds_fields, self.delimiter)
+        return Decoder(self.format, fields, self.adds_fields, self.delimiter, self.avro)
 
 
 def read_description(file: Path) -> Description:
@@ -103,7 +125,7 @@ def read_description(file: Path) -> Description:
         raise SettingError(f"{file} is not TOML: {error}") from None
     top = _Table(file, "", document)
     source, decode, sink = (top.table(name) for name in ("source", "decode", "sink"))
-    batch, dead_letters = top.table("batch"), top.table("dead_letters")
+    batch, dead_letters, compact = (top.table(name) for name in ("batch", "dead_letters", "compact"))
     name = top.text("name", file.stem)
     if not _NAME.fullmatch(name):
         raise top.wrong("name", "a name of letters, digits, dots, dashes and underscores")
@@ -114,6 +136,7 @@ def read_description(file: Path) -> Description:
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise decode.wrong("delimiter", "one character")
     transforms = tuple(_transform(one) for one in top.tables("transform"))
+    avro, given_fields = _avro(file, decode, format_name)
     described = Description(
         file=file,
         name=name,
@@ -125,7 +148,7 @@ def read_description(file: Path) -> Description:
         group=source.text("group", f"odradek-pipeline-{name}"),
         format=format_name,
         protection=_protection(file, source.content("kafka")),
-        given_fields=check_fields(decode.content("fields"), f"{file}: decode.fields"),
+        given_fields=given_fields,
         adds_fields=decode.choice("new_fields", ("add", "dead-letter"), "add") == "add",
         delimiter=delimiter,
         transforms=transforms,
@@ -141,10 +164,16 @@ def read_description(file: Path) -> Description:
         records_max=batch.number("records_max", 1_000_000, lowest=1),
         interval_s=batch.number("interval_s", 10),
         dead_letters_max=dead_letters.number("max_per_batch", 1000),
+        compaction=Compaction(
+            after_commits=compact.number("after_commits", 0),
+            file_bytes=compact.number("file_size_mb", 128, lowest=1) << 20,
+            keep_hours=compact.number("keep_hours", 168),
+        ),
+        avro=avro,
     )
-    for table in (top, source, decode, sink, batch, dead_letters):
+    for table in (top, source, decode, sink, batch, dead_letters, compact):
         table.refuse_the_rest()
-    _check_format(described)
+    _check_format(described, is_compacted="compact" in document)
     return described
 
 
@@ -211,10 +240,28 @@ def _dotted(path: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{path}{key}", value
 
 
-def _check_format(described: Description) -> None:
+def _avro(file: Path, decode: "_Table", format_name: str) -> tuple[AvroFormat | None, Fields]:
+    """How values of Avro are written, None for other formats, and the given fields. Raises SettingError."""
+    if format_name != "avro":
+        for key in ("schema", "skip_header"):
+            if decode.has(key):
+                raise SettingError(f'{file}: decode.{key} has an effect only with decode.format = "avro"')
+        return None, check_fields(decode.content("fields"), f"{file}: decode.fields")
+    for key in ("fields", "new_fields"):
+        if decode.has(key):
+            raise SettingError(f"{file}: decode.{key} has no effect with Avro: the schema has the fields")
+    schema_file = file.parent / decode.text("schema", _MISSING)
+    schema = read_schema(schema_file)
+    header = decode.choice("skip_header", HEADERS, _MISSING) if decode.has("skip_header") else ""
+    return AvroFormat(schema, header), check_fields(fields_of(schema, schema_file), str(schema_file))
+
+
+def _check_format(described: Description, *, is_compacted: bool) -> None:
     for name in described.partition_by:
         if name in ORIGIN:
             raise SettingError(f"{described.file}: sink.partition_by cannot name {name}, which verify reads")
+    if described.sink_format == "parquet" and is_compacted:
+        raise SettingError(f"{described.file}: [compact] has no effect: {NO_COMPACTION}")
     where = f"{described.file}: decode"
     if described.format == "csv" and not described.given_fields:
         raise SettingError(f"{where}.fields is missing: a line of CSV does not say what its fields are")
@@ -250,6 +297,11 @@ class _Table:
         return SettingError(
             f"{self.file}: {self._path}{key} must be {wanted}, not {self._content.get(key)!r}"
         )
+
+    def has(self, key: str) -> bool:
+        """Whether the table has that key, which is one that it may have."""
+        self._known.append(key)
+        return key in self._content
 
     def content(self, key: str) -> Mapping[str, Any]:
         """A table as it is; empty if it is missing."""

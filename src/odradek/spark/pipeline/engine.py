@@ -10,7 +10,7 @@ The consumer group comes last and is for tools that show lag; the pipeline never
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Protocol
@@ -19,9 +19,10 @@ from odradek.base.clock import Clock
 from odradek.base.errors import OdradekError
 from odradek.client.cluster import Offsets
 from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline.dead_letters import open_letters
 from odradek.spark.pipeline.description import Description, read_fields, write_fields
 from odradek.spark.pipeline.fields import Fields
-from odradek.spark.pipeline.ledger import Commit, TableRefused
+from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
 from odradek.spark.pipeline.planning import (
     Plan,
     View,
@@ -69,6 +70,20 @@ class Written:
     """Fields that records have and the table lacks. If there are any, the files lack them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay did with the open dead letters."""
+
+    letters: int
+    """How many were open."""
+    remaining: int
+    """How many of them still cannot be read."""
+    commit: Commit | None
+    """The batch that the others are in now; None if there are no others, and nothing was committed."""
+    first_error: str = ""
+    """The first of the remaining ones in words, with its place; "" without any."""
+
+
 class Topics(Protocol):
     """What is known of the topics."""
 
@@ -88,6 +103,10 @@ class Sink(Protocol):
     @property
     def directory(self) -> Path:
         """Where the table is."""
+
+    @property
+    def ledger(self) -> Table:
+        """The directory of its batches and their dead letters."""
 
     def last(self) -> Commit | None:
         """What the last batch of the table says of itself, None for an empty table. Raises TableRefused."""
@@ -110,6 +129,9 @@ class Job(Protocol):
 
     def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
         """Write rows and dead letters of these ranges into `directory`, which is empty."""
+
+    def replay(self, letters: Sequence[Path], fields: Fields, directory: Path) -> Written:
+        """Write what the dead letters in these files become into `directory`, which is empty."""
 
 
 class Tell(Protocol):
@@ -134,6 +156,7 @@ class Engine:
         clock: Clock,
         tell: Tell,
         reached: Callable[[Step], None] = lambda step: None,
+        upkeep: Callable[[Commit], None] = lambda commit: None,
     ) -> None:
         self._description = description
         self._table = table
@@ -142,6 +165,8 @@ class Engine:
         self._clock = clock
         self._tell = tell
         self._reached = reached
+        # Called when a batch is done; may change the table's files, and none of its rows.
+        self._upkeep = upkeep
         # The last commit of the table; None while it has none.
         self._last = table.last()
         # Where the first batch begins; set once, when the table has no commit yet.
@@ -175,18 +200,72 @@ class Engine:
             return False
         self._reached(Step.PLANNED)
         self._learn_fields(plan)
-        staging, written = self._write(plan)
+        staging, written = self._write(lambda directory: self._write_ranges(plan, directory))
         self._reached(Step.WRITTEN)
         commit = self._commit_of(plan, view, written, started_ms)
+        self._publish(staging, commit)
+        self._commit_to_group(plan)
+        self._reached(Step.GROUP_COMMITTED)
+        self._tell.committed(commit, sum(lag(plan.following, view).values()))
+        self._upkeep(commit)
+        return True
+
+    def replay(self) -> Replayed:
+        """Take back the dead letters that can be read now, each once. Raises OdradekError."""
+        if self._description.keying.columns:
+            raise TableRefused(
+                f"{self._table.directory} has one row for each key, and dead letters cannot be taken back"
+                " there: they may be older than a record that deleted the row of their key, which leaves no"
+                " trace; mend the description, and begin a new table from the topics"
+            )
+        started_ms = self._clock.monotonic_ms()
+        letters = open_letters(self._table.ledger)
+        before = self._last
+        if before is None or not letters.count:
+            return Replayed(0, 0, None)
+        self._reached(Step.PLANNED)
+        staging, written = self._write(
+            lambda directory: self._job.replay(letters.files, self._fields, directory)
+        )
+        self._reached(Step.WRITTEN)
+        if written.records != letters.count:
+            self._table.discard(staging)
+            raise TableRefused(
+                f"{written.records:,} dead letters were read, where {letters.count:,} were open;"
+                " nothing was committed"
+            )
+        if written.dead_letters == written.records:
+            self._table.discard(staging)
+            return Replayed(letters.count, letters.count, None, written.first_error)
+        commit = replace(
+            before,
+            batch=before.batch + 1,
+            ranges={},
+            holes={},
+            fields=dict(self._fields),
+            records=written.records,
+            rows=written.rows,
+            dead_letters=written.dead_letters,
+            files=written.files,
+            dead_letters_total=written.dead_letters,
+            committed_at_ms=self._clock.wall_ms(),
+            took_ms=self._clock.monotonic_ms() - started_ms,
+            keeps_origin=written.keeps_origin,
+            deletes=written.deletes,
+            superseded=written.superseded,
+            ignored=written.ignored,
+            is_replay=True,
+        )
+        self._publish(staging, commit)
+        self._upkeep(commit)
+        return Replayed(letters.count, written.dead_letters, commit, written.first_error)
+
+    def _publish(self, staging: Path, commit: Commit) -> None:
         self._table.seal(staging, commit)
         self._reached(Step.SEALED)
         self._table.publish(staging, commit)
         self._last = commit
         self._reached(Step.PUBLISHED)
-        self._commit_to_group(plan)
-        self._reached(Step.GROUP_COMMITTED)
-        self._tell.committed(commit, sum(lag(plan.following, view).values()))
-        return True
 
     def _plan(self, view: View, bound: Offsets | None) -> Plan:
         described = self._description
@@ -213,16 +292,13 @@ class Engine:
         self._fields = self._fields | fields
         write_fields(self._description, self._fields)
 
-    def _write(self, plan: Plan) -> tuple[Path, Written]:
-        """Have the batch written, again with each new field it shows."""
+    def _write(self, write: Callable[[Path], Written]) -> tuple[Path, Written]:
+        """Have a batch written into a staging directory, again with each new field it shows."""
         for _ in range(WRITES_MAX):
             staging = self._table.stage()
             self._reached(Step.STAGED)
-            if not plan.ranges:
-                return staging, Written(0, 0, 0, {}, keeps_origin=True)
             try:
-                written = self._job.write(plan.ranges, self._fields, staging)
-                self._check_dead_letters(written)
+                written = write(staging)
             except OdradekError:
                 self._table.discard(staging)
                 raise
@@ -233,6 +309,13 @@ class Engine:
             names = ", ".join(f"{name} ({kind})" for name, kind in written.new_fields.items())
             self._tell.warned(f"new fields are added to the table: {names}")
         raise TableRefused(f"a batch still shows new fields after it was written {WRITES_MAX} times")
+
+    def _write_ranges(self, plan: Plan, staging: Path) -> Written:
+        if not plan.ranges:
+            return Written(0, 0, 0, {}, keeps_origin=True)
+        written = self._job.write(plan.ranges, self._fields, staging)
+        self._check_dead_letters(written)
+        return written
 
     def _check_dead_letters(self, written: Written) -> None:
         most = self._description.dead_letters_max

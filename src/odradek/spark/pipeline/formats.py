@@ -8,7 +8,10 @@ from typing import Any, Final
 from odradek.spark.java_home import find_java_home
 from odradek.spark.lake_jars import DELTA, ICEBERG, Jar, ivy_fetch, jars_in
 from odradek.spark.pipeline import delta, iceberg
+from odradek.spark.pipeline.compaction import Compactor
+from odradek.spark.pipeline.delta_compaction import DeltaCompactor
 from odradek.spark.pipeline.description import Description
+from odradek.spark.pipeline.iceberg_compaction import IcebergCompactor
 from odradek.spark.pipeline.lake import LakeState, LakeTable
 from odradek.spark.pipeline.lake_rows import LakeSession
 from odradek.spark.pipeline.ledger import Table
@@ -22,12 +25,16 @@ class LakeFormat:
     jars: Sequence[Jar]
     read_state: Callable[[Path], LakeState]
     session: type[LakeSession]
+    compactor: Callable[[Any], Compactor]
+    """Makes the compactor of a table from its session."""
     settings: dict[str, str] = field(default_factory=dict)
 
 
 LAKES: Final[dict[str, LakeFormat]] = {
-    "delta": LakeFormat(DELTA, delta.read_delta_state, delta.DeltaWriter, delta.SETTINGS),
-    "iceberg": LakeFormat(ICEBERG, iceberg.read_iceberg_state, iceberg.IcebergWriter, iceberg.SETTINGS),
+    "delta": LakeFormat(DELTA, delta.read_delta_state, delta.DeltaWriter, DeltaCompactor, delta.SETTINGS),
+    "iceberg": LakeFormat(
+        ICEBERG, iceberg.read_iceberg_state, iceberg.IcebergWriter, IcebergCompactor, iceberg.SETTINGS
+    ),
 }
 
 
@@ -63,3 +70,8 @@ def lake_session(description: Description, spark: Any) -> LakeSession:
     """The table of a lake format in this session."""
     lake = LAKES[description.sink_format]
     return lake.session(spark, description.table, description.partition_by)
+
+
+def compactor_of(description: Description, session: LakeSession) -> Compactor:
+    """What compacts the table of a lake format in this session."""
+    return LAKES[description.sink_format].compactor(session)

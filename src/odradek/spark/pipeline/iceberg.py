@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 from odradek.spark.pipeline.lake import MARKER, LakeState, Marker, marker_of
 from odradek.spark.pipeline.lake_rows import LakeSession
 from odradek.spark.pipeline.ledger import TableRefused
+from odradek.spark.pipeline.local_paths import spark_path
 
 _METADATA: Final = re.compile(r"v([0-9]+)(?:\.gz)?\.metadata\.json")
 
@@ -59,7 +60,8 @@ def read_iceberg_state(directory: Path) -> LakeState:
             return LakeState(has_commits=True, marker=None, is_cut=True)
         marker = marker_of(snapshot.get("summary", {}).get(MARKER))
         if marker is not None:
-            return LakeState(has_commits=True, marker=marker)
+            is_newest = at == document["current-snapshot-id"]
+            return LakeState(has_commits=True, marker=marker, is_newest=is_newest)
         at = snapshot.get("parent-snapshot-id")
     return LakeState(has_commits=True, marker=None)
 
@@ -122,6 +124,6 @@ class IcebergWriter(LakeSession):
         setting = f"spark.sql.catalog.{catalog}"
         self.spark.conf.set(setting, "org.apache.iceberg.spark.SparkCatalog")
         self.spark.conf.set(f"{setting}.type", "hadoop")
-        self.spark.conf.set(f"{setting}.warehouse", above.as_uri())
+        self.spark.conf.set(f"{setting}.warehouse", spark_path(above))
         self.spark.conf.set(f"{setting}.cache-enabled", "false")
         return f"{catalog}.`{self.directory.name}`"

@@ -26,6 +26,7 @@ from pyspark.sql import functions as f
 from odradek.base.errors import OdradekError
 from odradek.spark.pipeline.fields import ORIGIN
 from odradek.spark.pipeline.ledger import DELETES
+from odradek.spark.pipeline.local_paths import spark_path
 
 ORDER: Final = ORIGIN[:4]
 """The columns that say which of two rows is newer."""
@@ -137,4 +138,4 @@ def _ambiguous(frame: DataFrame, key: Sequence[str], *, is_ordered: bool) -> str
 
 def _save(frame: DataFrame, directory: Path) -> None:
     writer = frame.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-    writer.parquet(directory.absolute().as_uri())
+    writer.parquet(spark_path(directory))

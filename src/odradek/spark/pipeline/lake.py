@@ -66,6 +66,8 @@ class LakeState:
     """The newest marker of what the table is now."""
     is_cut: bool = False
     """Whether commits were expired, so that there may have been a marker where none is left."""
+    is_newest: bool = False
+    """Whether the marker is that of the newest commit, which no expiry removes."""
 
 
 class LakeWriter(Protocol):
@@ -146,6 +148,21 @@ class LakeTable(Closing):
                 " committed: bring the table back to its newest state, or begin a new one"
             )
         return commit
+
+    def newest_marker(self) -> Marker | None:
+        """The marker of the last batch; None for an empty table. Raises TableRefused.
+
+        It is made from the ledger where others expired the table's own.
+        """
+        last = self.last()
+        if last is None:
+            return None
+        return self._read_state(self.directory).marker or Marker(f"batch={last.batch}", _without_rows(last))
+
+    def ends_with(self, marker: Marker) -> bool:
+        """Whether the newest commit of the table carries this marker. Raises TableRefused."""
+        state = self._read_state(self.directory)
+        return state.is_newest and state.marker is not None and state.marker.staging == marker.staging
 
     def _without_marker(self, state: LakeState, recorded: Commit | None) -> Commit | None:
         if recorded is None:

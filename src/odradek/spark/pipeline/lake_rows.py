@@ -2,19 +2,22 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 from pyspark.sql import functions as f
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
+from odradek.spark.pipeline.compaction import CompactionFailed
 from odradek.spark.pipeline.fields import ORIGIN
 from odradek.spark.pipeline.keyed_rows import DELETED, ORDER
 from odradek.spark.pipeline.lake import Marker
 from odradek.spark.pipeline.ledger import DELETES, TableRefused
+from odradek.spark.pipeline.local_paths import spark_path
 from odradek.spark.pipeline.merging import fault_in_types, merge_statement
 from odradek.spark.pipeline.spark_job import ORIGIN_SCHEMA, JobFailed, sentence_of
 from odradek.spark.pipeline.verifying import LakeOffsets
@@ -24,6 +27,10 @@ ORPHAN_WAIT_S: Final = 120
 _LOOK_INTERVAL_S: Final = 0.2
 # The view that a MERGE reads.
 _SOURCE: Final = "odradek_batch"
+
+P = ParamSpec("P")
+C = TypeVar("C")
+T = TypeVar("T")
 
 
 class LakeSession:
@@ -102,7 +109,7 @@ class LakeSession:
     def _staged_deletes(self, staging: Path) -> Any | None:
         """The keys whose rows a batch deletes, with their origin; None without any."""
         directory = staging / DELETES
-        return self.spark.read.parquet(directory.absolute().as_uri()) if directory.is_dir() else None
+        return self.spark.read.parquet(spark_path(directory)) if directory.is_dir() else None
 
     @abstractmethod
     def exists(self) -> bool:
@@ -131,7 +138,7 @@ class LakeSession:
     def staged_rows(self, staging: Path, table: Any | None) -> Any:
         """The rows of a batch; for one without rows an empty frame with the columns of the table."""
         if any(staging.glob("*.parquet")):
-            return self.spark.read.parquet(staging.absolute().as_uri())
+            return self.spark.read.parquet(spark_path(staging))
         if table is not None:
             return table.limit(0)
         return self.spark.createDataFrame([], ORIGIN_SCHEMA)
@@ -153,3 +160,18 @@ class LakeSession:
             offsets = mine.select("_offset").toArrow()["_offset"].to_numpy()
             found[partition] = np.sort(offsets)
         return LakeOffsets(found, table.count())
+
+
+def as_compaction_failure(work: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[C, P], T]:
+    """Make a CompactionFailed, in one sentence, of whatever a method raises."""
+
+    @wraps(work)
+    def guarded(self: C, /, *arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return work(self, *arguments, **named)
+        except OdradekError:
+            raise
+        except Exception as error:  # Spark's, py4j's
+            raise CompactionFailed(f"the table cannot be compacted: {sentence_of(str(error))}") from error
+
+    return guarded

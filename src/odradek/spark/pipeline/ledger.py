@@ -56,7 +56,7 @@ class Commit:
     fields: Mapping[str, str]
     """The decoder's fields, with their types."""
     records: int
-    """The records that were read.
+    """The records, or dead letters, that were read.
 
     Without transforms equal to `rows`, `deletes`, `superseded`, `ignored` and `dead_letters` together.
     """
@@ -65,8 +65,9 @@ class Commit:
     files: Mapping[str, int]
     """Every file of rows and of dead letters, relative to the batch's directory, and its rows."""
     records_total: int
-    """Records of this batch and all before."""
+    """Records of the topics that this batch and all before read."""
     dead_letters_total: int
+    """The dead letters that are open after this batch."""
     committed_at_ms: int
     took_ms: int
     keeps_origin: bool = True
@@ -79,6 +80,8 @@ class Commit:
     """Rows and deletions that gave way to a newer one of the same key within the batch."""
     ignored: int = 0
     """Records without a value that were skipped, as told."""
+    is_replay: bool = False
+    """Whether it read all dead letters that were open, and no topic; see `dead_letters`."""
     version: int = _VERSION
 
 
@@ -92,6 +95,11 @@ class Table(Closing):
         self._sync = synced or sync
         # The descriptor of the lock file while this process may write, else None.
         self._lock: int | None = None
+
+    @property
+    def ledger(self) -> "Table":
+        """Itself: its batches have the rows and the ledger."""
+        return self
 
     def open_for_writing(self) -> None:
         """Make the directory, lock it and sweep away what a killed run left. Raises TableRefused."""

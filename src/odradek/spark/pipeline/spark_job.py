@@ -7,7 +7,7 @@ from one reading of the topic.
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from odradek.spark.pipeline.fields import ORIGIN, Fields
 from odradek.spark.pipeline.keyed_rows import column, newest_of_keys
 from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, apply_keys
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES
+from odradek.spark.pipeline.local_paths import spark_path
 from odradek.spark.pipeline.topics import source_options
 
 # Column types in Spark's words and in Arrow's; JSON is kept as text.
@@ -68,8 +69,16 @@ class SparkJob:
 
     def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
         """Write rows of `ranges` into `directory`, dead letters below it. Raises JobFailed, SettingError."""
+        most = self._description.dead_letters_max
+        return self._guarded(lambda: self._write(self._read(ranges), fields, directory, most))
+
+    def replay(self, letters: Sequence[Path], fields: Fields, directory: Path) -> Written:
+        """Write what the dead letters in these files become. Raises JobFailed, SettingError."""
+        return self._guarded(lambda: self._write(self._read_letters(letters), fields, directory, None))
+
+    def _guarded(self, work: Callable[[], Written]) -> Written:
         try:
-            return self._write(ranges, fields, directory)
+            return work()
         except PySparkException as error:
             raise JobFailed(f"Spark cannot write the batch: {sentence_of(str(error))}") from error
         except OdradekError:
@@ -77,14 +86,17 @@ class SparkJob:
         except Exception as error:  # whatever a user's function raises, and py4j
             raise JobFailed(f"the batch cannot be written: {sentence_of(str(error))}") from error
 
-    def _write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
-        decoded = self.decoded(ranges, fields).persist(StorageLevel.MEMORY_AND_DISK)
+    def _write(
+        self, records: DataFrame, fields: Fields, directory: Path, dead_letters_max: int | None
+    ) -> Written:
+        """Write `records`, which have the source's columns; rows only with few enough dead letters."""
+        decoded = self._decoded(records, fields).persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            return self._write_decoded(decoded, directory)
+            return self._write_decoded(decoded, directory, dead_letters_max)
         finally:
             decoded.unpersist()
 
-    def _write_decoded(self, decoded: DataFrame, directory: Path) -> Written:
+    def _write_decoded(self, decoded: DataFrame, directory: Path, dead_letters_max: int | None) -> Written:
         counts = decoded.agg(
             f.count(f.lit(1)).alias("records"),
             f.count("_error").alias("dead"),
@@ -99,7 +111,7 @@ class SparkJob:
             letters = decoded.where("_error is not null")
             _save(letters.select(*ORIGIN, "_error", f.col("_raw").alias("_value")), directory / DEAD_LETTERS)
             first_error = _first_error(directory / DEAD_LETTERS)
-        if dead > self._description.dead_letters_max:  # the engine will commit nothing of it
+        if dead_letters_max is not None and dead > dead_letters_max:  # the engine will commit nothing of it
             return Written(records, 0, dead, {}, keeps_origin=True, first_error=first_error)
         readable = decoded.where("_error is null").drop("_raw", "_error", "_new_fields")
         rows = self._transformed(readable.where("_change is null").drop("_change"))
@@ -154,6 +166,10 @@ class SparkJob:
 
     def decoded(self, ranges: Sequence[OffsetRange], fields: Fields) -> DataFrame:
         """All records with origin, decoded fields, `_raw`, `_error`, `_new_fields` and `_change`."""
+        return self._decoded(self._read(ranges), fields)
+
+    def _read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
+        """The records of these ranges."""
         starts: dict[str, dict[str, int]] = {}
         ends: dict[str, dict[str, int]] = {}
         for one in ranges:
@@ -167,7 +183,16 @@ class SparkJob:
             "startingOffsets": json.dumps(starts),
             "endingOffsets": json.dumps(ends),
         }
-        read = self._spark.read.format("odradek").options(**options).load()
+        return self._spark.read.format("odradek").options(**options).load()
+
+    def _read_letters(self, files: Sequence[Path]) -> DataFrame:
+        """Dead letters as the records that they were."""
+        letters = self._spark.read.parquet(*(spark_path(one) for one in files))
+        columns = [f.col(origin).alias(name) for origin, name in _FROM.items()]
+        return letters.select(*columns, f.col("_value").alias("value"))
+
+    def _decoded(self, read: DataFrame, fields: Fields) -> DataFrame:
+        """What `decoded` says, of records with the source's columns."""
         if self._description.format == "raw":
             error, change = _raw_changes(self._description.keying)
             return read.select(
@@ -271,7 +296,7 @@ def _save(frame: DataFrame, directory: Path, partition_by: Sequence[str] = ()) -
     writer = frame.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
     if partition_by:
         writer = writer.partitionBy(*partition_by)
-    writer.parquet(directory.absolute().as_uri())
+    writer.parquet(spark_path(directory))
 
 
 def _first_error(directory: Path) -> str:

@@ -1,6 +1,6 @@
 """Counts a table against its topics: every record exactly once, as a row, a dead letter or a recorded hole.
 
-Three things are checked, the first two from the table alone:
+Three things are checked, the first two from the table alone; of replays see `verifying_replays`:
 
     ledger   batches follow each other without a gap; each range begins where the one before ended
     files    each file is there with the rows that its commit names, and no other file is
@@ -13,23 +13,23 @@ The third needs rows with `_topic`, `_partition` and `_offset`, and records that
 retention deleted since is counted by its ledger alone, and said to be.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from odradek.base.ids import TopicPartition
 from odradek.client.cluster import Offsets
 from odradek.records.columnar.varints import Longs
 from odradek.spark.offset_ranges import OffsetRange
-from odradek.spark.pipeline.fields import ORIGIN
 from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
 from odradek.spark.pipeline.planning import View, partition_offsets
+from odradek.spark.pipeline.row_offsets import joined, offsets_in, shown, without
+from odradek.spark.pipeline.verifying_replays import check_replay, replays_of, rows_of_replay
 
 # The faults that are named; more are counted.
 FAULTS_MAX: Final = 20
@@ -65,6 +65,7 @@ class Findings:
     records: int = 0
     rows: int = 0
     dead_letters: int = 0
+    """Those that are open: no replay has taken them back."""
     holes: int = 0
     """Offsets that were deleted before they were read."""
     keys: int = 0
@@ -100,6 +101,8 @@ def verify(
     placed = 0
     reached: Offsets = {}
     before = 0
+    replays = replays_of(table)
+    all_taken = replays.all_taken()
     for batch in table.batches():
         if batch != before + 1:
             found.fault(f"the table has batch={batch}, and lacks batch={before + 1}")
@@ -112,13 +115,17 @@ def verify(
         _check_ledger(found, commit, reached)
         files = _check_files(found, table, commit)
         if commit.keeps_origin:
-            offsets = _offsets_in(files)
+            offsets = offsets_in(files)
             if rows is not None:
                 mine = rows.within(ranges_of(commit.ranges))
                 placed += sum(len(one) for one in mine.values())
-                offsets = _joined(offsets, mine)
+                replayed = rows_of_replay(commit, replays, rows.offsets)
+                offsets = joined(offsets, replayed if commit.is_replay else without(mine, all_taken))
             has_all = is_one_to_one and not commit.key
-            _check_records(found, commit, offsets, view, read_offsets, is_one_to_one=has_all)
+            if commit.is_replay:
+                check_replay(found.fault, commit, replays, offsets, is_one_to_one=has_all)
+            else:
+                _check_records(found, commit, offsets, view, read_offsets, is_one_to_one=has_all)
         _count(found, commit)
         if is_one_to_one and _accounted(commit) != commit.records:
             found.fault(
@@ -129,22 +136,14 @@ def verify(
     return found
 
 
-def _joined(
-    some: Mapping[TopicPartition, Longs], others: Mapping[TopicPartition, Longs]
-) -> dict[TopicPartition, Longs]:
-    """The offsets of both, sorted."""
-    found = dict(some)
-    for partition, offsets in others.items():
-        known = found.get(partition)
-        found[partition] = offsets if known is None else np.sort(np.concatenate([known, offsets]))
-    return found
-
-
 def _count(found: Findings, commit: Commit) -> None:
     found.batches += 1
-    found.records += commit.records
     found.rows += commit.rows
     found.dead_letters += commit.dead_letters
+    if commit.is_replay:
+        found.dead_letters -= commit.records
+    else:
+        found.records += commit.records
     found.holes += sum(one.end - one.start for one in ranges_of(commit.holes))
 
 
@@ -197,20 +196,6 @@ def _check_files(found: Findings, table: Table, commit: Commit) -> list[Path]:
     return readable
 
 
-def _offsets_in(files: Sequence[Path]) -> dict[TopicPartition, Longs]:
-    """The offsets of all rows and dead letters in these files, sorted."""
-    parts: dict[TopicPartition, list[Longs]] = {}
-    for file in files:
-        rows = pq.ParquetFile(file).read(columns=list(ORIGIN[:3]))
-        for key in rows.group_by(["_topic", "_partition"]).aggregate([]).to_pylist():
-            same = pc.and_(
-                pc.equal(rows["_topic"], key["_topic"]), pc.equal(rows["_partition"], key["_partition"])
-            )
-            offsets = rows.filter(same)["_offset"].to_numpy()
-            parts.setdefault(TopicPartition(key["_topic"], key["_partition"]), []).append(offsets)
-    return {partition: np.sort(np.concatenate(found)) for partition, found in parts.items()}
-
-
 def _check_records(
     found: Findings,
     commit: Commit,
@@ -227,7 +212,7 @@ def _check_records(
         if len(mine) and (mine[0] < one.start or mine[-1] >= one.end):
             found.fault(f"{where} outside the offsets that it read, {one.start} to {one.end - 1}")
         if is_one_to_one and (double := mine[1:][mine[1:] == mine[:-1]]).size:
-            found.fault(f"{where} more than once: {_some(double)}")
+            found.fault(f"{where} more than once: {shown(double)}")
         start = max(one.start, view.earliest.get(one.topic_partition, one.end))
         found.no_longer_there += min(start, one.end) - one.start
         if start >= one.end:
@@ -237,7 +222,7 @@ def _check_records(
         found.no_longer_there += int(np.count_nonzero(~np.isin(mine[mine >= start], theirs)))
         missing = theirs[~np.isin(theirs, mine)]
         if is_one_to_one and missing.size:
-            found.fault(f"batch={commit.batch} lacks records of {one.topic_partition}: {_some(missing)}")
+            found.fault(f"batch={commit.batch} lacks records of {one.topic_partition}: {shown(missing)}")
     for partition in sorted(offsets):
         found.fault(f"batch={commit.batch} has records of {partition}, which it did not read")
 
@@ -249,8 +234,3 @@ def ranges_of(nested: Mapping[str, Mapping[str, tuple[int, int]]]) -> list[Offse
         for topic, bounds in nested.items()
         for number, (start, end) in bounds.items()
     ]
-
-
-def _some(offsets: Longs) -> str:
-    shown = ", ".join(str(one) for one in offsets[:5])
-    return f"offset {shown}" if len(offsets) == 1 else f"{len(offsets):,} offsets, the first {shown}"

@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.server.admin.hosts import AllowedHosts
+from odradek.net.http_hosts import AllowedHosts
 
 
 @pytest.mark.parametrize(

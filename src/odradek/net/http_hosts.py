@@ -1,10 +1,10 @@
-"""Checks the `Host` of a request: the admin listener answers requests to an address or to an allowed name.
+"""Checks the `Host` of a request over HTTP: listeners answer requests to an address or to an allowed name.
 
-A web page may let a name of its own resolve to 127.0.0.1 or to the broker's address, and let a browser send
-requests there (DNS rebinding); the browser then sends that name in `Host`. So a name is allowed only if it
-always means this machine, or is listed in `odradek.admin.allowed.hosts`. An address is always allowed: a
-browser that sends an address had no name to resolve, and Prometheus and the kubelet send the address that
-they scrape and probe.
+A web page may let a name of its own resolve to 127.0.0.1 or to another address of a listener, and let a
+browser send requests there (DNS rebinding); the browser then sends that name in `Host`. So a name is allowed
+only if it always means this machine, or is listed (for a broker in `odradek.admin.allowed.hosts`). An address
+is always allowed: a browser that sends an address had no name to resolve, and Prometheus and the kubelet send
+the address that they scrape and probe.
 
     Host: localhost:9080       answered, with any port and in any case
     Host: [::1]                answered
@@ -18,13 +18,10 @@ from collections.abc import Iterable
 from typing import Final
 
 LOCALHOST: Final = "localhost"
-REFUSAL: Final = (
-    "This listener answers to localhost, to addresses, and to what odradek.admin.allowed.hosts names.\n"
-)
 
 
 class AllowedHosts:
-    """The names that requests to the admin listener may have in `Host`."""
+    """The names that requests to a listener may have in `Host`."""
 
     def __init__(self, more: Iterable[str]) -> None:
         self._names = {LOCALHOST, *map(_without_port, more)}
