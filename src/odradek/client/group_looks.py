@@ -53,11 +53,15 @@ def is_passing(error: ApiError) -> bool:
 
 def look_at_rest(admin: GroupAdmin, group: str, members: int | None) -> Look[GroupDescription]:
     """Finds the group if it has `members` members (None: at least one) and no rebalance is under way."""
-    found = admin.describe(group)
+    return look_at_description(admin.describe(group), members)
+
+
+def look_at_description(found: GroupDescription, members: int | None) -> Look[GroupDescription]:
+    """`look_at_rest` of a group as its coordinator describes it."""
     count = len(found.members)
     is_right = count == members if members is not None else count > 0
     is_at_rest = found.state in ("Stable", "Empty")
-    words = f"group {group} is {found.state} with {count} members"
+    words = f"group {found.group} is {found.state} with {count} members"
     return Look(found if is_right and is_at_rest else None, words)
 
 

@@ -11,7 +11,7 @@ from aiokafka.errors import NotEnoughReplicasError, UnknownTopicOrPartitionError
 
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_TOPIC_ID
-from odradek.testing import Cluster, PromiseBroken
+from odradek.testing import Cluster, PromiseBroken, WaitTimeout
 from odradek.testing.application.checks import what_is_missing
 from odradek.testing.application.simulation import Simulation
 from odradek.testing.application.traffic import Acknowledged
@@ -93,6 +93,54 @@ def test_a_group_reads_what_an_idempotent_producer_sends() -> None:
         assert found == list(range(50))
 
     run(test, brokers=3)
+
+
+@pytest.mark.slow
+def test_a_group_is_waited_for_in_virtual_time() -> None:
+    async def test(cluster: Cluster) -> None:
+        await cluster.create_topic("orders", partitions=2)
+        group = cluster.group("billing")
+        with pytest.raises(
+            WaitTimeout, match="no broker coordinates group billing; waited 5 s for any members"
+        ):
+            await group.stable(within=5)
+        await send(cluster, 10)
+        consumers = [
+            AIOKafkaConsumer(
+                "orders",
+                bootstrap_servers=cluster.bootstrap_servers,
+                group_id="billing",
+                auto_offset_reset="earliest",
+                enable_auto_commit=False,
+            )
+            for _ in range(2)
+        ]
+        for consumer in consumers:
+            await consumer.start()
+        found = await group.stable(members=2)
+        assert sorted(len(one.partitions) for one in found.members) == [1, 1]
+        with pytest.raises(
+            WaitTimeout, match=r"group billing is behind: orders-\d by \d+.*; waited 1 s for no lag"
+        ):
+            await group.lag_zero("orders", within=1)
+        for consumer in consumers:
+            (partition,) = consumer.assignment()
+            while await consumer.position(partition) < await end_of(consumer, partition):
+                await consumer.getone()
+            await consumer.commit()
+        assert sum((await group.lag_zero()).values()) == 10
+        for consumer in consumers:
+            await consumer.stop()
+        assert (await group.stable(members=0)).state == "Empty"
+        cluster.kill(cluster.leader_of("orders"))
+        assert sum((await group.lag_zero("orders")).values()) == 10
+
+    run(test, brokers=3)
+
+
+async def end_of(consumer: AIOKafkaConsumer, partition: TopicPartition) -> int:
+    ends = await consumer.end_offsets([partition])
+    return int(ends[partition])
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ Faults come at once, between two steps. What takes time is awaited, and takes vi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
@@ -30,6 +30,7 @@ from odradek.testing.application.checks import (
     what_is_missing,
 )
 from odradek.testing.application.process import Process
+from odradek.testing.application.simulated_group import Ask, SimulatedGroup
 from odradek.testing.faults import Faults
 from odradek.testing.sim.client import SimRequest
 from odradek.testing.sim.node import PORT, SimNode
@@ -43,6 +44,7 @@ from odradek.wire.messages.create_topics import (
     CreateTopicsRequest,
 )
 from odradek.wire.messages.fetch import AbortedTransaction
+from odradek.wire.versions import VERSION_LIMIT
 
 if TYPE_CHECKING:
     from odradek.testing.application.simulation import Simulation
@@ -140,6 +142,10 @@ class Cluster:
         for one in self._partitions(topic, partition):
             found += _committed(await self._leader(one), one)
         return found
+
+    def group(self, name: str) -> SimulatedGroup:
+        """A consumer group, which need not exist yet, with what a test waits for; see `SimulatedGroup`."""
+        return SimulatedGroup(name, _Asked(self._stored, self._ask))
 
     def leader_of(self, topic: str, partition: int = 0) -> BrokerId:
         """The leader of a partition. Raises LookupError if there is no such partition, or no leader."""
@@ -331,16 +337,44 @@ class Cluster:
     async def _ask_controller(self, request: Request[ResponseT]) -> ResponseT | None:
         """Returns the controller's answer; None if there is no controller, or it does not answer."""
         node = self._world.nodes.get(self._stored.controller())
-        if node is None or not node.is_serving:
+        return None if node is None else await self._ask(node, request)
+
+    async def _ask(
+        self, node: SimNode, request: Request[ResponseT], version_max: int = VERSION_LIMIT
+    ) -> ResponseT | None:
+        """Returns a broker's answer; None if it does not answer."""
+        if not node.is_serving:
             return None
         handler = node.handlers.get(request.API_KEY)
         assert handler is not None, "brokers serve what a test asks"
         ended = asyncio.get_running_loop().create_future()
         connection = node.connect("simulate", _ADMIN_HOST)
-        sent = SimRequest(connection, request, handler.highest_version, lambda _: _finish(ended))
+        version = min(handler.highest_version, version_max)
+        sent = SimRequest(connection, request, version, lambda _: _finish(ended))
         await asyncio.wait([ended], timeout=_ANSWER_S)
         connection.close()
         return sent.answers[0] if sent.answers else None
+
+
+class _Asked:
+    """See `GroupsCluster`."""
+
+    def __init__(self, stored: StoredCluster, ask: Ask) -> None:
+        self._stored = stored
+        self._ask = ask
+
+    @property
+    def ask(self) -> Ask:
+        return self._ask
+
+    def partitions(self) -> Iterable[TopicPartition]:
+        return self._stored.partitions()
+
+    def leader(self, partition: TopicPartition) -> SimNode | None:
+        return self._stored.leader(partition)
+
+    def committed_records(self, node: SimNode, partition: TopicPartition) -> list[TestRecord]:
+        return _committed(node, partition)
 
 
 def _finish(future: asyncio.Future[None]) -> None:
