@@ -110,12 +110,8 @@ class LogManager:
 
     @property
     def stopped_cleanly(self) -> bool:
-        """Whether the last stop was clean in every online directory (R15).
-
-        False if a directory has the mark of an earlier run, or of one that the metadata store does not know:
-        one of the two is an old copy.
-        """
-        return not (self.report.copied_directories or self.report.later_directories) and all(
+        """Whether the last stop was clean in every online directory, and everything is still there (R15)."""
+        return not self.report.lacks_records and all(
             directory.stopped_cleanly for directory in self.directories if directory.failure is None
         )
 

@@ -57,6 +57,17 @@ class OpeningReport:
     unmade_logs: list[TopicPartition] = field(default_factory=list)
     """Logs that the broker was to make when it stopped: nothing was ever written to them."""
 
+    @property
+    def lacks_records(self) -> bool:
+        """Whether records may be gone that were in the logs: other replicas have to be asked for them (R15).
+
+        So it is where a directory is an old copy or the store is one, where a log is gone, and where a log
+        ends below an offset that it had reached.
+        """
+        return bool(self.copied_directories or self.later_directories or self.vanished_logs) or any(
+            log.lost_up_to is not None for log in self.logs
+        )
+
     def findings(self) -> list[Finding]:
         """One finding for each problem."""
         found = [

@@ -232,3 +232,29 @@ def test_the_last_in_sync_comes_back_with_an_empty_disk_and_joins_again() -> Non
     lose(cluster, 3)
     assert stored(cluster).leader == 1, "it counts as one that serves"
     cluster.check_logs()
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (2, 1, 3), (3, 1, 2), (1, 3, 2)])
+@pytest.mark.parametrize("lost", ["the log", "its records"])
+def test_the_last_in_sync_lacks_one_log_after_a_clean_stop(order: tuple[BrokerId, ...], lost: str) -> None:
+    """R15, R15e: its clean mark does not say that the log is whole; the eligible broker has all records."""
+    cluster = Cluster(min_insync_replicas="2")
+    write(cluster, ALL)
+    write(cluster, ALL)
+    disk = cluster[1].disk
+    for broker_id in (3, 2, 1):
+        cluster.world.stop(broker_id)
+        cluster.world.advance(SESSION_MS)
+    assert (stored(cluster).isr, stored(cluster).elr) == ((1,), (2,))
+    directory = f"/data/{P}"
+    if lost == "the log":
+        disk.remove(directory)
+    else:
+        for name, _ in disk.list_directory(directory):
+            if name.endswith(".log"):
+                disk.remove(f"{directory}/{name}")
+    for broker_id in order:
+        start(cluster, broker_id)
+    assert stored(cluster).leader == 2
+    assert [records(node) for node in cluster.alive] == [[1, 2, 3, 4]] * 3
+    cluster.check_logs()

@@ -106,6 +106,11 @@ class Controller:
         self._message_ids = count()
 
     @property
+    def has_to_compete(self) -> bool:
+        """Whether this broker is registered and not the controller: it takes part in elections."""
+        return self.broker is not None and self._active is None
+
+    @property
     def is_active(self) -> bool:
         """Whether this broker is the controller, as far as it knows."""
         return self._active is not None
@@ -268,7 +273,18 @@ class Controller:
             yield from self._take_over(broker_id, epoch_version)
 
     def _take_over(self, broker_id: BrokerId, epoch_version: int) -> StoreSteps[None]:
-        """Read the cluster and begin to decide for it; the watches of what is read stay armed."""
+        """Read the cluster and begin to decide for it; the watches of what is read stay armed.
+
+        A broker that fails half-way decides nothing: it holds its claim, and is not the controller before it
+        tries again.
+        """
+        try:
+            yield from self._begin_to_decide(broker_id, epoch_version)
+        except OdradekError:
+            self._resign()
+            raise
+
+    def _begin_to_decide(self, broker_id: BrokerId, epoch_version: int) -> StoreSteps[None]:
         self.image = yield from load_image()
         self._epoch_version = epoch_version
         cluster = ControlledCluster(

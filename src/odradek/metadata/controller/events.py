@@ -142,7 +142,8 @@ class Resigned:
 class EventFailed:
     """An event other than a request could not be dealt with; the message is for the operator.
 
-    After `Started` the broker has not joined the cluster. After other events the controller continues.
+    After `Started` the broker has not joined the cluster. After other events the controller continues; if it
+    `has_to_compete`, an election may have failed, which nothing but another look at /controller begins again.
     """
 
     event: ControllerEvent

@@ -42,6 +42,7 @@ from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.metadata.startup import IdInUse
 from odradek.metadata.store import Fault, Result, SessionEnded, SessionOpened, StoreRefused, StoreReplied
+from odradek.server.node.next_election import NextElection
 from odradek.server.node.outgoing_orders import OutgoingOrders
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.received_orders import Obeyed
@@ -115,6 +116,7 @@ class ControllerHost:
         self._registration_wait = RegistrationWait(
             broker_id, surroundings.timer, session_timeout_ms, self._on_not_registered
         )
+        self._next_election = NextElection(surroundings.timer, self._take)
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
 
@@ -284,6 +286,8 @@ class ControllerHost:
             joined(error)
         else:
             _log.error("the controller could not deal with %s: %s", type(event).__name__, error)
+            if self._controller.has_to_compete:
+                self._next_election.try_soon()
 
     def _on_not_registered(self, error: ApiError) -> None:
         """The wait for the other session took too long; the controller's core goes on trying."""

@@ -123,9 +123,8 @@ class Node:
             log_dir_ids=logs.directory_ids,
             clean_stop=logs.stopped_cleanly,
             missing_dir_ids=logs.report.missing_directories,
-            boot_id=""
-            if logs.report.copied_directories or logs.report.later_directories
-            else self._surroundings.boot_id,
+            # The page cache of this boot is not all either, if records are gone from the disk.
+            boot_id="" if logs.report.lacks_records else self._surroundings.boot_id,
         )
         core.controller.start(registration, core.commanded, joined)
 

@@ -1,0 +1,50 @@
+"""An election that fails is tried again: what could not be read may be mended meanwhile."""
+
+import logging
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata import paths
+from odradek.metadata.store import Data, Delete, GetData, Operation, Result, SetData
+from odradek.server.node.next_election import PAUSE_MS
+from odradek.testing.sim import SimNode
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+
+STATE = paths.partition_state("orders", 0)
+
+
+def creation(name: str) -> CreateTopicsRequest:
+    return CreateTopicsRequest([CreatableTopic(name, 1, 1)], timeout_ms=5_000)
+
+
+def created(node: SimNode, name: str) -> ErrorCode:
+    return ErrorCode(node.ask(creation(name)).topics[0].error_code)
+
+
+@pytest.mark.parametrize("path", [STATE, paths.CONTROLLER_EPOCH])
+def test_a_node_that_cannot_be_read_stops_elections_until_it_is_mended(
+    node: SimNode, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """/controller is deleted by hand, as operators do, while another node is damaged."""
+    assert created(node, "orders") is ErrorCode.NONE
+    store, session = node.store, node.store.engine.open_session()
+
+    def by_hand(operation: Operation) -> Result:
+        applied = store.engine.apply(session, operation)
+        store.tell(applied.events)
+        return applied.result
+
+    whole = by_hand(GetData(path))
+    assert isinstance(whole, Data)
+    by_hand(SetData(path, b"junk"))
+    by_hand(Delete(paths.CONTROLLER))
+    node.settle()
+    assert not node.core.controller.is_active
+    node.advance(5 * PAUSE_MS)
+    assert not node.core.controller.is_active
+    by_hand(SetData(path, whole.data))
+    node.advance(PAUSE_MS)
+    assert node.core.controller.is_active
+    assert created(node, "prices") is ErrorCode.NONE
+    assert {one.levelno for one in caplog.records if "could not deal with" in one.message} == {logging.ERROR}
