@@ -142,7 +142,11 @@ class Producer:
     async def _append(self, record: Outgoing, max_block_ms: int) -> asyncio.Future[Receipt]:
         driver, core, deliveries = self._running()
         core.check_open()
-        return await self.until(lambda: self._attempt(record, driver, core, deliveries), max_block_ms)
+        found = self._attempt(record, driver, core, deliveries)
+        if isinstance(found, Lack):
+            return await self.until(lambda: self._attempt(record, driver, core, deliveries), max_block_ms)
+        self._kick(driver)
+        return found
 
     async def until(self, attempt: Callable[[], T | Lack], max_block_ms: int) -> T:
         """Try until it succeeds, whenever something has changed. Raises ApiError when the time is over."""

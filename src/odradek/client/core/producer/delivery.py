@@ -119,7 +119,7 @@ class ProducerCore:
         self.check_open()
         before = self._batches.memory_used
         place = self._batches.append(partition, timestamp_ms, key, value, headers, now_ms)
-        if place is not None:
+        if place is not None and self.placement.is_current(partition):
             self.placement.appended(
                 partition,
                 self._batches.memory_used - before,

@@ -5,7 +5,8 @@ spread("orders", [50, 100, ..., 40_000])     [(1, 310), (0, 620), (1, 700)]: run
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from odradek.base.chance import Chance
 from odradek.base.errors import ApiError
@@ -14,6 +15,8 @@ from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.partitioning import partition_of_key
+
+_NONE_GIVEN: Final[Mapping[int, int]] = {}
 
 
 class Placement:
@@ -48,7 +51,7 @@ class Placement:
             return None
         if key is not None and not self._ignores_keys:
             return partition_of_key(key, count)
-        return self._current(topic, count, Counter())
+        return self._current(topic, count, _NONE_GIVEN)
 
     def spread(self, topic: str, ends: Sequence[int]) -> list[tuple[int, int]]:
         """Where many records without a key go that are appended next.
@@ -92,23 +95,26 @@ class Placement:
             self._view.refresh_soon(now_ms)
         return count is not None and 0 <= partition < count
 
+    def is_current(self, partition: TopicPartition) -> bool:
+        """Whether records without a key go there now."""
+        return self._partitioner.current(partition.topic) == partition.partition
+
     def appended(self, partition: TopicPartition, record_bytes: int, *, is_batch_full: bool) -> None:
-        """A record was appended; `is_batch_full` ended its batch."""
-        if self._partitioner.current(partition.topic) == partition.partition:
-            self._partitioner.appended(partition.topic, record_bytes, is_batch_full=is_batch_full)
+        """A record was appended to the current partition; `is_batch_full` ended its batch."""
+        self._partitioner.appended(partition.topic, record_bytes, is_batch_full=is_batch_full)
 
     def _has_leader(self, partition: TopicPartition) -> bool:
         leader = self._view.leader(partition)
         return leader is not None and leader.node != NO_BROKER
 
-    def _current(self, topic: str, count: int, given: Counter[int]) -> int:
+    def _current(self, topic: str, count: int, given: Mapping[int, int]) -> int:
         current = self._partitioner.current(topic)
         if current is not None and current < count:
             return current
         partitions = [TopicPartition(topic, number) for number in range(count)]
         led = [one for one in partitions if self._has_leader(one)]
         candidates = [
-            Candidate(one.partition, self._queue_length(one) + given[one.partition])
+            Candidate(one.partition, self._queue_length(one) + given.get(one.partition, 0))
             for one in led or partitions
         ]
         return self._partitioner.draw(topic, candidates)
