@@ -53,6 +53,13 @@ def test_a_key_is_one_column_or_several(tmp_path: Path) -> None:
         ('key_format = "json"', 'key_format = "avro"', "decode.key_format must be one of json, text"),
         ('key_format = "json"', 'key_format = "text"', "can hold one column of sink.key, not 2"),
         ('"delete"', '"ignore"', "decode.key_format has an effect only where records without a value"),
+        ('key_format = "json"', "cdc = {op = 1}", "there is no setting decode.cdc.op; it has operation"),
+        ('"json"\nkey', '"csv"\nfields = {n = "long"}\ncdc = {}\nkey', "decode.cdc reads objects of JSON"),
+        (
+            'key = ["origin", "flight"]\ntombstones = "delete"',
+            "[decode.cdc]",
+            "decode.cdc needs sink.key, which says which row a change is of",
+        ),
         (
             "[sink]",
             '[[transform]]\nsql = "select * from records"\n[sink]',
@@ -70,7 +77,7 @@ def test_what_a_key_cannot_be_is_refused_by_name(tmp_path: Path, old: str, new: 
 
 def test_the_pages_example_is_read(tmp_path: Path) -> None:
     file = tmp_path / "flights.toml"
-    (example,) = [one for one in blocks_of("docs/pipeline.md") if "tombstones" in one.text]
+    (example,) = [one for one in blocks_of("docs/pipeline.md") if "key_format" in one.text]
     file.write_text(example.text)
     assert read_description(file).keying == JSON
 

@@ -30,6 +30,7 @@ from odradek.base.errors import SettingError
 from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.protection import read_protection
 from odradek.spark.pipeline.avro import HEADERS, AvroFormat, fields_of, read_schema
+from odradek.spark.pipeline.change_events import Envelope
 from odradek.spark.pipeline.decoding import FORMATS, Decoder
 from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
 from odradek.spark.pipeline.keys import KEY_FORMATS, TOMBSTONES, Keying, check_keying
@@ -160,6 +161,7 @@ def read_description(file: Path) -> Description:
             sink.option("tombstones", TOMBSTONES),
             decode.option("key_format", KEY_FORMATS),
             is_transformed=bool(transforms),
+            envelope=_envelope(decode),
         ),
         records_max=batch.number("records_max", 1_000_000, lowest=1),
         interval_s=batch.number("interval_s", 10),
@@ -267,7 +269,26 @@ def _check_format(described: Description, *, is_compacted: bool) -> None:
         raise SettingError(f"{where}.fields is missing: a line of CSV does not say what its fields are")
     if described.format == "raw" and described.given_fields:
         raise SettingError(f'{where}.fields has no effect with format = "raw": remove it')
+    if described.keying.envelope is not None and described.format != "json":
+        raise SettingError(f'{where}.cdc reads objects of JSON: set format to "json", or remove it')
     check_keying(described.keying, described.sink_format, described.file)
+
+
+def _envelope(decode: "_Table") -> Envelope | None:
+    """How changes are written; None if values are the rows themselves."""
+    if not decode.has("cdc"):
+        return None
+    default, cdc = Envelope(), decode.table("cdc")
+    found = Envelope(
+        operation=cdc.text("operation", default.operation),
+        before=cdc.text("before", default.before),
+        after=cdc.text("after", default.after),
+        insert=cdc.texts("insert", default.insert),
+        update=cdc.texts("update", default.update),
+        delete=cdc.texts("delete", default.delete),
+    )
+    cdc.refuse_the_rest()
+    return found
 
 
 def _transform(one: "_Table") -> Transform:

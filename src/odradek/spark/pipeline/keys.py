@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.errors import SettingError
-from odradek.spark.pipeline.decoding import Decoded, documents
+from odradek.spark.pipeline.change_events import Envelope, open_envelopes
+from odradek.spark.pipeline.decoding import Decoded, Decoder, decode, documents
 from odradek.spark.pipeline.fields import ORIGIN, Fields, Unreadable, value_of, value_of_text
 
 RECORD_KEY: Final = "_key"
@@ -41,14 +42,27 @@ class Keying:
     """How the key of a tombstone is written, one of KEY_FORMATS; "" if nothing needs to be known of it."""
     is_transformed: bool = False
     """Whether transforms make the rows, so that only these have the columns of the key."""
+    envelope: Envelope | None = None
+    """How changes are written, of which some delete; None if values are the rows themselves."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The columns of the key that are not the record's key itself."""
+        return tuple(name for name in self.columns if name != RECORD_KEY)
+
+    @property
+    def may_delete(self) -> bool:
+        """Whether there are records that delete rows."""
+        return self.tombstones == DELETE or self.envelope is not None
 
 
 def check_keying(keying: Keying, sink_format: str, file: object) -> None:
     """Raises SettingError for a key that this table cannot have."""
-    decoded = [name for name in keying.columns if name != RECORD_KEY]
     if not keying.columns:
         if keying.tombstones:
             raise SettingError(f"{file}: sink.tombstones has an effect only with sink.key")
+        if keying.envelope is not None:
+            raise SettingError(f"{file}: decode.cdc needs sink.key, which says which row a change is of")
     elif sink_format == "parquet":
         raise SettingError(
             f'{file}: sink.key needs a table whose rows can be changed: set sink.format to "delta" or'
@@ -57,28 +71,49 @@ def check_keying(keying: Keying, sink_format: str, file: object) -> None:
     for name in keying.columns:
         if name in ORIGIN and name != RECORD_KEY:
             raise SettingError(f"{file}: sink.key cannot name {name}, which differs for each record")
-    if keying.tombstones != "delete" or not decoded:
+    if keying.is_transformed and keying.may_delete and keying.fields:
+        setting = "decode.cdc" if keying.envelope else 'sink.tombstones = "delete"'
+        raise SettingError(
+            f'{file}: {setting} goes together with [[transform]] only where sink.key is "{RECORD_KEY}": a'
+            f" deletion passes no transform, which may change {keying.fields[0]}"
+        )
+    if keying.tombstones != DELETE or not keying.fields:
         if keying.key_format:
             raise SettingError(
                 f"{file}: decode.key_format has an effect only where records without a value delete rows by"
                 " fields: remove it"
             )
         return
-    if keying.is_transformed:
-        raise SettingError(
-            f'{file}: sink.tombstones = "delete" goes together with [[transform]] only where sink.key is'
-            f' "{RECORD_KEY}": a record without a value passes no transform, which may change {decoded[0]}'
-        )
     if not keying.key_format:
         raise SettingError(
-            f'{file}: decode.key_format is missing: sink.tombstones = "delete" finds {decoded[0]} in the'
-            f" record's key, and must know how it is written, {' or '.join(KEY_FORMATS)}"
+            f'{file}: decode.key_format is missing: sink.tombstones = "delete" finds {keying.fields[0]} in'
+            f" the record's key, and must know how it is written, {' or '.join(KEY_FORMATS)}"
         )
-    if keying.key_format == "text" and len(decoded) > 1:
+    if keying.key_format == "text" and len(keying.fields) > 1:
         raise SettingError(
-            f'{file}: decode.key_format = "text" can hold one column of sink.key, not {len(decoded)}:'
+            f'{file}: decode.key_format = "text" can hold one column of sink.key, not {len(keying.fields)}:'
             ' write keys as "json"'
         )
+
+
+def decode_changes(
+    keying: Keying, decoder: Decoder, keys: Sequence[bytes | None], values: Sequence[bytes | None]
+) -> tuple[Decoded, list[str | None]]:
+    """Rows from the values of records, and what each does to the row of its key; see `apply_keys`."""
+    if keying.envelope is None:
+        decoded = decode(decoder, values)
+        return decoded, apply_keys(keying, decoder.fields, decoded, keys, values)
+    opened = open_envelopes(keying.envelope, keying.fields, values)
+    decoded = decode(decoder, opened.values)
+    for place, error in enumerate(opened.errors):
+        if error is not None:
+            decoded.errors[place] = error
+    changes = apply_keys(keying, decoder.fields, decoded, keys, opened.values)
+    for place, is_delete in enumerate(opened.is_delete):
+        if is_delete and decoded.errors[place] is None:
+            changes[place] = IGNORE if decoded.new_fields[place] else DELETE
+            decoded.new_fields[place] = None
+    return decoded, changes
 
 
 def apply_keys(
@@ -130,10 +165,9 @@ def _tombstone(keying: Keying, fields: Fields, decoded: Decoded, place: int, key
         return IGNORE
     if key is None:
         raise Unreadable("the value is null (a tombstone), and the key is null, too: whose row is to go?")
-    names = [name for name in keying.columns if name != RECORD_KEY]
-    if any(name not in fields for name in names):
+    if any(name not in fields for name in keying.fields):
         return IGNORE  # no record has had such a field yet, so there is no row of that key
-    for name, value in _key_values(keying, fields, names, key).items():
+    for name, value in _key_values(keying, fields, keying.fields, key).items():
         decoded.columns[name][place] = value
     return DELETE
 

@@ -23,12 +23,12 @@ from pyspark.sql import functions as f
 from odradek.base.errors import OdradekError, SettingError
 from odradek.spark.first_sentence import sentence_first_of_rows
 from odradek.spark.offset_ranges import OffsetRange
-from odradek.spark.pipeline.decoding import Decoder, decode
+from odradek.spark.pipeline.decoding import Decoder
 from odradek.spark.pipeline.description import Description, Transform
 from odradek.spark.pipeline.engine import Written
 from odradek.spark.pipeline.fields import ORIGIN, Fields
 from odradek.spark.pipeline.keyed_rows import column, newest_of_keys
-from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, apply_keys
+from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, decode_changes
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES
 from odradek.spark.pipeline.local_paths import spark_path
 from odradek.spark.pipeline.topics import source_options
@@ -156,7 +156,7 @@ class SparkJob:
         """Write the newest of each key; returns the numbers of deletions and of what gave way."""
         keying = self._description.keying
         known = dict.fromkeys([*keying.columns, *ORIGIN])
-        gone = deletions.select(*map(column, known)) if keying.tombstones == "delete" else None
+        gone = deletions.select(*map(column, known)) if keying.may_delete else None
         newest = newest_of_keys(rows, gone, keying.columns)
         try:
             newest.save(directory, rows.columns, keying.columns)
@@ -260,9 +260,8 @@ def _decode_rows(decoder: Decoder, keying: Keying, batches: Iterator[Any]) -> It
 def _decode_batch(decoder: Decoder, keying: Keying, batch: Any) -> Any:
     values = batch.column("value")
     texts = values.to_pylist()
-    decoded = decode(decoder, texts)
     keys = batch.column("key").to_pylist() if keying.columns else [None] * len(texts)
-    changes = apply_keys(keying, decoder.fields, decoded, keys, texts)
+    decoded, changes = decode_changes(keying, decoder, keys, texts)
     fields = [pa.array(decoded.columns[name], ARROW_TYPES[kind]) for name, kind in decoder.fields.items()]
     errors = pa.array(decoded.errors, pa.string())
     no_raw = pa.scalar(None, pa.binary())

@@ -10,6 +10,7 @@ from odradek.client.group_admin import GroupAdmin
 from odradek.client.protection import read_protection
 from odradek.spark.batch_planning import Planning, with_attempts
 from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline.change_events import open_envelopes
 from odradek.spark.pipeline.decoding import documents
 from odradek.spark.pipeline.description import Description
 from odradek.spark.pipeline.fields import Fields, fault_in_name, inferred
@@ -65,6 +66,8 @@ class ClusterTopics:
             first = OffsetRange(one.topic_partition, one.start, min(one.end, one.start + SAMPLE_RECORDS))
             for rows in read_range(first, self._options.reading):
                 values += rows.column("value").to_pylist()
+        if envelope := self._description.keying.envelope:
+            values = open_envelopes(envelope, self._description.keying.fields, values).values
         fields: Fields = {}
         for name, kind in inferred(documents(values)).items():
             if not fault_in_name(name, fields):  # such records become dead letters
