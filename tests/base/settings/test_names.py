@@ -3,7 +3,7 @@ import pytest
 from odradek.base.errors import SettingError
 from odradek.base.settings import SettingLayers
 from odradek.base.settings.definition import Kind, Update
-from odradek.base.settings.names import broker_setting
+from odradek.base.settings.names import broker_setting, warnings_about
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,20 @@ def test_what_has_no_effect_is_said_once_for_each_reason() -> None:
         "num.io.threads, num.network.threads have no effect here: one thread does all the work",
         "ssl.keystore.location has no effect here: no listener uses SSL or SASL yet",
     ]
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["password.encoder.secret"], "password.encoder.secret has no effect here: "),
+        (
+            ["inter.broker.protocol.version", "log.message.format.version"],
+            "inter.broker.protocol.version, log.message.format.version have no effect here: ",
+        ),
+    ],
+)
+def test_the_reason_fits_one_setting_and_several(names: list[str], sentence: str) -> None:
+    assert warnings_about(names) == [sentence + "Apache Kafka has no such setting any more either"]
 
 
 def test_a_value_of_the_wrong_kind_is_refused_although_nothing_reads_it() -> None:

@@ -235,7 +235,7 @@ _AREAS: Final[dict[str, str]] = {
         zookeeper.ssl.truststore.location string
         zookeeper.ssl.truststore.password password
     """,
-    "Apache Kafka does not know it any more either": """
+    "Apache Kafka has no such setting any more either": """
         zookeeper.sync.time.ms int
         auto.include.jmx.reporter boolean
         control.plane.listener.name string
