@@ -227,8 +227,9 @@ def test_a_resource_of_another_type_is_an_invalid_request(image: ClusterImage, r
     assert refusal(image, asked) is ErrorCode.INVALID_REQUEST
 
 
-def test_what_is_fixed_while_a_broker_runs_is_an_invalid_request(image: ClusterImage) -> None:
-    assert refusal(image, broker(("node.id", SET, "2"))) is ErrorCode.INVALID_REQUEST
+@pytest.mark.parametrize("name", ["node.id", "broker.id", "log.dirs", "log.dir"])
+def test_what_is_fixed_while_a_broker_runs_is_an_invalid_request(image: ClusterImage, name: str) -> None:
+    assert refusal(image, broker((name, SET, "2"))) is ErrorCode.INVALID_REQUEST
 
 
 def test_a_group_has_overrides_whether_there_is_one_of_that_name_or_not(image: ClusterImage) -> None:

@@ -10,7 +10,8 @@ Appending to a list that is not overridden starts from its default; deleting wha
 already. The first fault answers the resource, and nothing of it is changed:
 
     named twice, an unknown type or operation, a setting named twice, a null value   INVALID_REQUEST
-    a broker setting that cannot change while the broker runs, or has a bad value    INVALID_REQUEST
+    a broker setting that cannot change while the broker runs, by any of its names,
+      or that has a bad value                                                        INVALID_REQUEST
     one of a listener's certificate without its listener; one that promises protection
       which is not served                                                            INVALID_REQUEST
     overrides that take more room than OVERRIDES_BYTES_MAX                           INVALID_REQUEST
@@ -41,6 +42,7 @@ from odradek.base.settings import (
     SettingLayers,
     Update,
 )
+from odradek.base.settings.broker import BROKER_ALIASES
 from odradek.base.settings.names import PER_LISTENER, broker_setting
 from odradek.base.settings.protection import unkept_promise
 from odradek.base.topic_names import fault_in_name
@@ -228,7 +230,7 @@ def _changeable(resource: _Resource, name: str) -> Setting:
         return _known(resource.settings, name)
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "a setting has a name")
-    setting = broker_setting(name)
+    setting = broker_setting(BROKER_ALIASES.get(name, name))
     if name in PER_LISTENER:
         raise ApiError(
             ErrorCode.INVALID_REQUEST, f"{name} is set for one listener: listener.name.NAME.{name}"
