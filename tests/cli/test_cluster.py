@@ -215,9 +215,10 @@ def test_an_unclean_election_is_shown_before_it_is_done(
         (["elect", ":1"], 2, "a partition is given as TOPIC:PARTITION"),
         (["elect", "orders:7"], 1, "there is no partition 7 of topic orders"),
         (["elect", "nowhere"], 1, "there is no topic nowhere"),
+        (["elect", "orders", "--execute"], 2, "--execute needs --unclean"),
     ],
 )
-def test_what_does_not_exist_is_named(
+def test_what_cannot_be_asked_for_is_named(
     three: Three, capsys: pytest.CaptureFixture[str], words: list[str], code: int, sentence: str
 ) -> None:
     assert sentence in said(capsys, *words, code=code)

@@ -335,6 +335,20 @@ def test_options_for_groups_are_refused_without_one(topic: str, capfd: pytest.Ca
         assert capfd.readouterr().err == f"odradek: {option[0]} needs --group GROUP\n"
 
 
+def test_a_group_is_followed_without_asking(topic: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["consume", topic, "--group", "g", "--follow"]) == 2
+    assert "with --group, leave out --follow" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("lines", "shown"), [(b"", "0 were"), (b"1\n", "1 was"), (b"1\n2\n", "2 were")])
+def test_how_many_were_shown_is_said_at_a_timeout(
+    tmp_path: Path, topic: str, lines: bytes, shown: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    produce(tmp_path, topic, lines, "--quiet")
+    assert run(["consume", topic, "--offset", "earliest", "--follow", "--timeout", "0.1"]) == 0
+    assert capfd.readouterr().err == f"No record for 0.1 s; {shown} shown.\n"
+
+
 def test_a_broker_that_goes_away_is_named_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """And found again when it is back, on the same port."""
     with Broker(data_dir=tmp_path / "data") as own:

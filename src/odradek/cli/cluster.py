@@ -237,6 +237,8 @@ def _reasons(addresses: str) -> dict[TopicPartition, list[str]]:
 
 def elect(options: Options) -> None:
     """Elect leaders, and show what moved."""
+    if options.execute and not options.unclean:
+        raise UsageError("--execute needs --unclean: preferred leaders lose nothing, and are elected at once")
     election = Election.UNCLEAN if options.unclean else Election.PREFERRED
     with ClusterAdmin(client_config(options)) as admin:
         known = _named(admin, options.partitions)

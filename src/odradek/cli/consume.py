@@ -94,6 +94,8 @@ def _join(config: ClientConfig, options: Options, group: str, start: Start | Non
             "with --group, leave out --partition, --offset and --since: the group's committed offsets say"
             " where it reads; 'odradek groups reset-offsets' moves them"
         )
+    if options.follow:
+        raise UsageError("with --group, leave out --follow: a member of a group reads until Ctrl-C")
     from odradek.client.group_reader import NEVER, REGULARLY, GroupReader  # 40 ms that others do not need
 
     if options.protocol is not None:
@@ -139,7 +141,8 @@ def _print_records(
         output.flush()
         _print_news(reader, options)
         if options.timeout is not None and time.monotonic() - quiet_since >= options.timeout:
-            say(f"No record for {options.timeout:g} s; {shown:,} were shown.", as_error=True)
+            were_shown = "1 was shown" if shown == 1 else f"{shown:,} were shown"
+            say(f"No record for {options.timeout:g} s; {were_shown}.", as_error=True)
             return
 
 
