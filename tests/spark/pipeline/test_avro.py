@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from odradek.base.errors import SettingError
+from odradek.cli.main import run
 from odradek.spark.pipeline.avro import AvroFormat, fields_of
 from odradek.spark.pipeline.decoding import Decoded, Decoder, decode
 from odradek.spark.pipeline.description import read_description, read_fields
@@ -193,6 +194,16 @@ def test_the_schema_beside_the_description_gives_the_fields(tmp_path: Path) -> N
     assert read_fields(found) == {"n": "long"}
     decoder = found.decoder(read_fields(found))
     assert decode(decoder, [b"\x00\x00\x00\x00\x07\x04"]).columns == {"n": [2]}
+
+
+def test_init_writes_a_description_that_needs_its_schema(tmp_path: Path) -> None:
+    file = tmp_path / "flights.toml"
+    words = ["pipeline", "init", str(file), "--topic", "flights", "--format", "avro", "-b", "127.0.0.1:1"]
+    assert run(words) == 0
+    with pytest.raises(SettingError, match=r"cannot read .*schema\.avsc"):
+        read_description(file)
+    (tmp_path / "schema.avsc").write_text(json.dumps(record_of(n="int")))
+    assert read_fields(read_description(file)) == {"n": "long"}
 
 
 @pytest.mark.parametrize(
