@@ -1,11 +1,14 @@
 """`odradek configs`: the settings of topics, brokers and groups, and where each value comes from."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 
-from odradek.base.errors import SettingError
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, SettingError
 from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, meant, positional
 from odradek.cli.connecting import CONNECTION, client_config
-from odradek.cli.names import FILTER, matching
+from odradek.cli.names import FILTER, brokers_are, matching
 from odradek.cli.output import Column, say, show
 from odradek.cli.setting_hints import hinting
 from odradek.cli.topics import assignments
@@ -14,6 +17,7 @@ from odradek.client.core.admin.configs import BROKER_RESOURCE, GROUP_RESOURCE, T
 
 TYPES = {"topic": TOPIC_RESOURCE, "broker": BROKER_RESOURCE, "group": GROUP_RESOURCE}
 ALL_BROKERS = "all"
+_ID_DIGITS_MAX = 10
 COLUMNS = (Column("setting"), Column("value"), Column("from"))
 
 KIND = positional("kind", "the kind of thing that has the settings", choices=tuple(TYPES))
@@ -26,7 +30,7 @@ NAME = positional(
 
 def describe(options: Options) -> None:
     """Show settings."""
-    with Admin(client_config(options)) as admin:
+    with _admin(options) as admin:
         entries = admin.describe_configs(TYPES[options.kind], _resource(options))
     rows = [
         {
@@ -56,20 +60,35 @@ def _empty(options: Options) -> str:
 def set_values(options: Options) -> None:
     """Set settings."""
     changes: dict[str, str | None] = dict(assignments(options.values))
-    with Admin(client_config(options)) as admin, hinting(options.kind, changes):
+    with _admin(options) as admin, hinting(options.kind, changes):
         admin.alter_configs(TYPES[options.kind], _resource(options), changes)
     say(f"Set {', '.join(changes)} of {_named(options)}.")
 
 
 def reset(options: Options) -> None:
     """Reset settings to their defaults."""
-    with Admin(client_config(options)) as admin:
+    with _admin(options) as admin:
         known = [one.name for one in admin.describe_configs(TYPES[options.kind], _resource(options))]
         for name in options.settings:
             if name not in known:
                 raise SettingError(_unknown(options, name, known))
         admin.alter_configs(TYPES[options.kind], _resource(options), dict.fromkeys(options.settings))
     say(f"Reset {', '.join(options.settings)} of {_named(options)}.")
+
+
+@contextmanager
+def _admin(options: Options) -> Iterator[Admin]:
+    """An admin client. Raises ApiError for a broker that is not there: only itself knows its settings."""
+    resource = _resource(options)
+    with Admin(client_config(options)) as admin:
+        if options.kind == "broker" and resource:
+            ids = admin.broker_ids()
+            if int(resource) not in ids:
+                raise ApiError(
+                    ErrorCode.BROKER_NOT_AVAILABLE,
+                    f"broker {resource} is not in the cluster now: {brokers_are(ids)}",
+                )
+        yield admin
 
 
 def _unknown(options: Options, name: str, known: list[str]) -> str:
@@ -85,9 +104,9 @@ def _resource(options: Options) -> str:
         return str(options.name)
     if options.name == ALL_BROKERS:
         return ""
-    if not options.name.isdecimal():
+    if not options.name.isdecimal() or len(options.name) > _ID_DIGITS_MAX:
         raise UsageError(f"a broker's name is its id, a number, or '{ALL_BROKERS}', not '{options.name}'")
-    return str(options.name)
+    return str(int(options.name))
 
 
 def _named(options: Options) -> str:

@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.values import value
+from odradek.cli import names
 from odradek.cli.directory_plan import DirectoryMove
 from odradek.cli.output import Column, merged, say, show, sized, spans
 from odradek.cli.reassignment_files import Directories, log_dirs_of
@@ -127,10 +128,7 @@ def check_known(state: ClusterState, partitions: Iterable[TopicPartition]) -> No
 
 def brokers_are(state: ClusterState) -> str:
     """The sentence about the brokers of a cluster."""
-    ids = [str(one.broker_id) for one in state.brokers]
-    if len(ids) == 1:
-        return f"the only broker of the cluster is {ids[0]}"
-    return f"the brokers of the cluster are {', '.join(ids[:-1])} and {ids[-1]}"
+    return names.brokers_are([one.broker_id for one in state.brokers])
 
 
 def numbered(count: int, thing: str) -> str:
@@ -156,14 +154,14 @@ def show_plan(plan: Plan) -> None:
         show(rows, COLUMNS, as_json=False, empty="No replica is to be moved.")
     if plan.directories:
         if rows:
-            print()
+            say("")
         show([_directory_row(one) for one in plan.directories], DIRECTORY_COLUMNS, as_json=False, empty="")
     if plan.kept:
-        print()
+        say("")
         kept = [{"topic": topic, "partition": one, "reason": why} for (topic, one), why in plan.kept.items()]
         show(merged(kept, KEPT_COLUMNS, "partition"), KEPT_COLUMNS, as_json=False, empty="")
     if rows or plan.directories:
-        print()
+        say("")
         say(_summary(plan))
 
 

@@ -1,9 +1,10 @@
-"""Filters of lists: only rows whose names match a shell pattern are shown; and what an empty list says."""
+"""Filters of lists: only rows whose names match a shell pattern are shown; sentences about what there is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
+from odradek.base.ids import BrokerId
 from odradek.cli.command_line import option
 from odradek.cli.output import Row
 
@@ -25,3 +26,10 @@ def none_of(things: str, *filters: object) -> str:
     """The sentence of an empty list: there are none of these things, or none that the filters select."""
     is_filtered = any(one is not None for one in filters)
     return f"No {things} match." if is_filtered else f"There are no {things}."
+
+
+def brokers_are(ids: Sequence[BrokerId]) -> str:
+    """The sentence about the brokers of a cluster."""
+    if len(ids) == 1:
+        return f"the only broker of the cluster is {ids[0]}"
+    return f"the brokers of the cluster are {', '.join(map(str, ids[:-1]))} and {ids[-1]}"
