@@ -125,16 +125,16 @@ def _show(options: Options, state: ClusterState, more: Mapping[str, Any] | None 
         f"Cluster {state.cluster_id}: {numbered(len(state.brokers), 'broker')},"
         f" {numbered(state.topics, 'topic')} with {partitions}."
     )
-    print()
+    say("")
     brokers = [one | {"not_in_sync": one["not_in_sync"] or None} for one in _broker_rows(state)]
     show(brokers, BROKER_COLUMNS, as_json=False, empty="")
-    print()
+    say("")
     if not state.troubled:
         say(HEALTHY if state.partitions else "There are no partitions.")
         return
     counted_words = [f"{count:,} {_WORDS[one]}" for one, count in state.counts.items() if count]
     say(f"Of {partitions}, {', '.join(counted_words)}.")
-    print()
+    say("")
     rows = [_readable(_partition(one, reasons)) for one in state.troubled]
     show(merged(rows, TROUBLE_COLUMNS, "partition"), TROUBLE_COLUMNS, as_json=False, empty="")
 

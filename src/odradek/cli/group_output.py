@@ -83,7 +83,7 @@ def print_group(group: GroupDescription) -> None:
     say(_sentence(group))
     if not group.members:
         return
-    print()
+    say("")
     columns = ["member", "client", "host"]
     if any(one.instance is not None for one in group.members):
         columns.insert(1, "instance")

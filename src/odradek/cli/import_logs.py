@@ -31,13 +31,13 @@ def import_logs(options: Options) -> None:
     verb = "Took over" if options.execute else "Would take over"
     topics = "1 topic" if len(plan.topics) == 1 else f"{len(plan.topics):,} topics"
     say(f"{verb} {topics} of broker {plan.node_id} of cluster {plan.cluster_id}.")
-    print()
+    say("")
     show(_topics(plan), COLUMNS, as_json=False, empty="There are no topics.")
     if plan.notes:
-        print()
+        say("")
     for note in plan.notes:
         say(f"- {note}.")  # most begin with a path or a setting's name
-    print()
+    say("")
     if options.execute:
         directories = ",".join(plan.directories)
         say(f"Wrote {' and '.join(plan.written_files)}; nothing else was changed.")

@@ -4,7 +4,6 @@ Only the module of the command that runs is imported. `serve` imports nothing th
 """
 
 import gc
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -64,11 +63,25 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; returns its exit code. Errors are printed as one sentence."""
+    """Run one command; returns its exit code. Errors are printed as one sentence.
+
+    A closed pipe, as of `head`, changes no exit code: `consume` and help end there, with 0, and the other
+    commands go on without printing.
+    """
+    code = 0
     try:
-        code = _run(list(arguments))
+        code = _run_or_complain(arguments)
         sys.stdout.flush()
-        return code
+    except BrokenPipeError:  # Python would report that at exit.
+        from odradek.cli.output import let_go
+
+        let_go(sys.stdout)
+    return code
+
+
+def _run_or_complain(arguments: Sequence[str]) -> int:
+    try:
+        return _run(list(arguments))
     except (SettingError, DataDirectoryError) as error:
         _complain(error)
         return EXIT_WRONG_USE
@@ -77,10 +90,6 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(error, ApiError) and error.code is ErrorCode.NETWORK_EXCEPTION:
             print(WHERE_BROKERS_ARE, file=sys.stderr)
         return EXIT_FAILED
-    except BrokenPipeError:
-        # The reader closed the pipe, as `head` does. Python would report that at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
 

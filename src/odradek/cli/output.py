@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TextIO
 
 from odradek.base.values import value
 from odradek.base.visible import visible, visible_json
@@ -20,6 +20,9 @@ COLUMN_WIDTH_MIN = 16
 _GAP = "  "
 _JOINTS = ".-_,/"
 """After these a long name is broken."""
+
+# The streams whose readers are gone.
+_UNREAD: set[TextIO] = set()
 
 Row = Mapping[str, Any]
 
@@ -151,12 +154,33 @@ def colour_of_leader(value: object) -> str:
 
 def say(sentence: str, *, as_error: bool = False) -> None:
     """Print one line of text; control characters are escaped, so a name cannot control the terminal."""
-    print(visible(sentence), file=sys.stderr if as_error else sys.stdout)
+    _print(visible(sentence), sys.stderr if as_error else sys.stdout)
+
+
+def is_read(stream: TextIO) -> bool:
+    """Whether the reader of a pipe was there when something was printed to it last."""
+    return stream not in _UNREAD
+
+
+def let_go(stream: TextIO) -> None:
+    """The stream's reader closed the pipe, as `head` does: all that is still to be printed is dropped."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    _UNREAD.add(stream)
+
+
+def _print(line: str, stream: TextIO | None = None) -> None:
+    """Print a line. A closed pipe ends no command here: what it does, and its exit code, are the same."""
+    try:
+        print(line, file=stream)
+    except BrokenPipeError:
+        let_go(stream or sys.stdout)
 
 
 def say_json(value: object, *, indent: int | None = None) -> None:
     """Print a JSON document in ASCII."""
-    print(visible_json(value, indent=indent, default=str))
+    _print(visible_json(value, indent=indent, default=str))
 
 
 def show(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty: str) -> None:
@@ -170,7 +194,9 @@ def show(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty
     is_any = False
     for line in table_lines(rows, columns):
         is_any = True
-        print(line)
+        _print(line)
+        if not is_read(sys.stdout):
+            return
     if not is_any:
         say(empty)
 
@@ -197,6 +223,8 @@ def show_lines(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool,
         return
     for row in rows:
         say_json(row)
+        if not is_read(sys.stdout):
+            return
 
 
 def table_lines(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[str]:

@@ -224,7 +224,7 @@ def status(options: Options) -> None:
             f" {_counted(last.dead_letters_total, 'dead letter')}, lag {counted(total)}."
         )
         say(f"Batch {last.batch} was committed at {timed(last.committed_at_ms)}: {rate:,} records/s.")
-    print()
+    say("")
     show(rows, LAGS, as_json=False, empty="The topics have no partitions.")
 
 

@@ -103,7 +103,7 @@ def describe(options: Options) -> None:
         ]
         said = f"with {', '.join(own)}" if own else "all settings at their defaults"
         say(f"Topic {options.topic}, id {topics[0].topic_id}, {said}.")
-        print()
+        say("")
         rows = [{name: value for name, value in row.items() if name != "topic"} for row in rows]
     show(rows, DESCRIBE_COLUMNS, as_json=options.json, empty=none_of("topics", options.filter))
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from odradek.cli.command_line import option, seconds
-from odradek.cli.output import say, timed
+from odradek.cli.output import is_read, say, timed
 
 WATCH = option(
     "--watch", help="show it again every SECONDS seconds until Ctrl-C", metavar="SECONDS", kind=seconds
@@ -19,7 +19,7 @@ def watched(every_s: float | None, show_once: Callable[[], None]) -> None:
         show_once()
         return
     try:
-        while True:
+        while is_read(sys.stdout):
             print(_CLEAR if sys.stdout.isatty() else "", end="")
             say(timed(int(time.time() * 1000)))
             show_once()
