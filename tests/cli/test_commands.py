@@ -142,6 +142,7 @@ def test_a_log_is_dumped_from_its_files(
         (["describe", "purgatories", "--admin", "127.0.0.1:1"], 1, "the admin listener at 127.0.0.1:1"),
         (["describe", "groups", "--admin", "no where"], 2, "--admin is HOST:PORT"),
         (["describe", "groups", "--admin", "nowhere:x"], 2, "--admin is HOST:PORT"),
+        (["describe", "replicas", "--admin", "a:1,b:2"], 2, "is one HOST:PORT here"),
         (
             ["describe", "groups", "--admin", "no where:1"],
             1,

@@ -213,6 +213,11 @@ def ask_admin(admin: str | None, subject: str, query: Mapping[str, str] | None =
         raise OdradekError(
             f"{subject} are shown by the admin listener: serve with --admin-port, then give it as --admin"
         )
+    if "," in admin:
+        raise UsageError(
+            f"--admin (or $ODRADEK_ADMIN) is one HOST:PORT here, the broker that is to be described, not"
+            f" '{admin}': only odradek cluster describe asks several"
+        )
     if not admin.rpartition(":")[2].isdigit():
         raise UsageError(f"--admin is HOST:PORT, with the port of serve --admin-port, not '{admin}'")
     try:
