@@ -29,7 +29,7 @@ def drain(options: Options) -> None:
         kept = _kept(broker, state, held)
         racks = {one.broker_id: one.rack for one in state.brokers if one.broker_id != broker}
         movable = {named: replicas for named, replicas in held.items() if named not in kept}
-        others = [replicas for named, replicas in present.items() if named not in movable]
+        others = {named: replicas for named, replicas in present.items() if named not in movable}
         targets = drained(movable, racks, broker, others) | {named: present[named] for named in leaving}
         plan = plan_for(admin, state, moving, targets, kept)
         if plan.moves or plan.running or kept:
@@ -81,8 +81,8 @@ COMMAND = Command(
         JSON,
         *CONNECTION,
     ),
-    details="Each replica goes to the broker that has the fewest, in a rack without a replica of the"
-    " partition if there is one; other replicas stay where they are. The broker may be down. It fails if"
+    details="Each replica goes to the broker that has the fewest of its topic, in a rack without a replica of"
+    " the partition if there is one; other replicas stay where they are. The broker may be down. It fails if"
     " replicas must stay, after it has moved the others, and says why. 'odradek cluster reassign --verify'"
     " and '--cancel' are for these moves, too.",
     examples=(
