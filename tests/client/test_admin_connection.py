@@ -6,6 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.cli.connecting import ANSWER_MAX_S
 from odradek.cli.main import run
 from odradek.client.admin_connection import Missing, patient
 from odradek.client.configuration import ClientConfig
@@ -64,6 +65,8 @@ def test_other_refusals_are_final() -> None:
 class Lists:
     """A connection to a broker that has one group and one transactional id, each named after it."""
 
+    has_any = True
+
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
 
@@ -83,9 +86,10 @@ class Lists:
         if self.broker_id == 3:
             raise ConnectionFailed("it hung up")
         if isinstance(request, ListGroupsRequest):
-            return ListGroupsResponse(groups=[ListedGroup(f"group-{self.broker_id}")])
-        state = TransactionState(f"id-{self.broker_id}", 1, "Empty")
-        return ListTransactionsResponse(transaction_states=[state])
+            groups = [ListedGroup(f"group-{self.broker_id}")]
+            return ListGroupsResponse(groups=groups if self.has_any else [])
+        states = [TransactionState(f"id-{self.broker_id}", 1, "Empty")]
+        return ListTransactionsResponse(transaction_states=states if self.has_any else [])
 
 
 class TestListsOfACluster:
@@ -93,7 +97,10 @@ class TestListsOfACluster:
 
     @pytest.fixture(autouse=True)
     def connected(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.timeouts_ms: list[int] = []
+
         def connect(config: ClientConfig, address: tuple[str, int] | None = None) -> Lists:
+            self.timeouts_ms.append(config.request_timeout_ms)
             broker_id = 1 if address is None else int(address[0][1:])
             if broker_id == 2:
                 raise ConnectionFailed("no connection to b2:9092")
@@ -121,11 +128,16 @@ class TestListsOfACluster:
 
     @pytest.mark.parametrize("command", ["groups", "transactions"])
     def test_a_list_without_some_brokers_says_so(
-        self, command: str, capsys: pytest.CaptureFixture[str]
+        self, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert run([command, "list"]) == 1
         out, err = capsys.readouterr()
         assert ("group-1" if command == "groups" else "id-1") in out
         assert "the list is incomplete: broker 2 does not answer: no connection to b2:9092; broker 3" in err
+        assert self.timeouts_ms == [int(ANSWER_MAX_S * 1000)] * 4  # for the list of brokers, and for each
+        things = "groups" if command == "groups" else "transactional ids"
         assert run([command, "list", "--filter", "none-of-them"]) == 1
-        assert "The brokers that answer" in capsys.readouterr().out
+        assert capsys.readouterr().out == f"The brokers that answer have no such {things}.\n"
+        monkeypatch.setattr(Lists, "has_any", False)
+        assert run([command, "list"]) == 1
+        assert capsys.readouterr().out == f"The brokers that answer have no {things}.\n"

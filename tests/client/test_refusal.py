@@ -26,3 +26,8 @@ def test_the_brokers_words_or_else_the_codes(message: str | None, about: str, wo
         raise_for(ErrorCode.NOT_COORDINATOR, message, about=about)
     assert refused.value.code is ErrorCode.NOT_COORDINATOR
     assert str(refused.value) == words
+
+
+def test_what_was_not_done_in_time_may_be_done_later() -> None:
+    with pytest.raises(ApiError, match="topic t: not done in time; it may be done later"):
+        raise_for(ErrorCode.REQUEST_TIMED_OUT, about="topic t")

@@ -150,7 +150,7 @@ async def test_a_request_that_times_out_ends_the_connection() -> None:
         asker.advance(1)
         failed = error(outcome.result())
         assert failed.code == ErrorCode.REQUEST_TIMED_OUT
-        assert failed.message == "broker 2: DescribeClusterRequest was not answered within 500 ms"
+        assert failed.message == "broker 2 did not answer within 0.5 s (describe cluster)"
         assert not asker.connection.is_open
         await ended.wait()
 

@@ -15,7 +15,9 @@ from odradek.net.request_pipeline import (
     decode_answer,
 )
 from odradek.wire.headers import decode_request_header, encode_response_header
+from odradek.wire.message import Message
 from odradek.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from odradek.wire.messages.create_topics import CreateTopicsRequest
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
 VERSION = 1
@@ -108,6 +110,25 @@ def test_a_request_that_is_late_ends_the_connection_and_the_others_with_it(link:
     assert codes(outcomes) == [ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT]
     assert all(code is not None and code.is_retriable for code in codes(outcomes))
     assert link.pipeline.next_deadline_ms() is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (DescribeClusterRequest(), "did not answer within 1.5 s (describe cluster)"),
+        (CreateTopicsRequest(), "did not answer within 1.5 s (create topics); it may be done later"),
+    ],
+)
+def test_what_was_not_answered_is_said_in_words(link: Link, request_: Message, said: str) -> None:
+    link.pipeline.send(request_, request_.VERSIONS.highest, 1_500)
+    link.send(timeout_ms=2_000)
+    link.clock.advance(1_500)
+    late, other = link.pipeline.expire()
+    assert isinstance(late, Failure)
+    assert isinstance(other, Failure)
+    assert late.error.message == f"broker:9092 {said}"
+    lost = "the connection to broker:9092 is lost: the broker " + said.removesuffix("; it may be done later")
+    assert other.error.message == lost
 
 
 def test_a_connection_that_is_lost_fails_what_is_in_flight_once(link: Link) -> None:

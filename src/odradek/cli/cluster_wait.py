@@ -19,6 +19,7 @@ from typing import Final
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER
 from odradek.base.values import value
+from odradek.cli.connecting import ANSWER_MAX_S, answering_within
 from odradek.cli.move_plan import numbered
 from odradek.cli.progress_lines import ProgressLines
 from odradek.client.bootstrap import parse_bootstrap_servers
@@ -29,8 +30,6 @@ from odradek.client.configuration import ClientConfig
 WAIT_S: Final = 60.0
 """How long is waited unless the command says it: three sessions of a broker."""
 LOOK_S: Final = 0.5
-ANSWER_MAX_S: Final = 5.0
-"""How long one broker is waited for in one look."""
 NAMED_MAX: Final = 3
 """How many partitions a sentence names."""
 WORDS: Final = {
@@ -74,7 +73,7 @@ def wait_until_well(config: ClientConfig, timeout_s: float) -> Look:
 
 def look_at(config: ClientConfig, answer_s: float) -> Look:
     """Ask the first bootstrap server that answers about the cluster, then each broker. Raises as above."""
-    patient = replace(config, request_timeout_ms=min(config.request_timeout_ms, int(answer_s * 1000)))
+    patient = answering_within(config, answer_s)
     try:
         state = _state(patient)
     except ApiError as refused:

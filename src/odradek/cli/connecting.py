@@ -3,7 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -31,6 +31,8 @@ CONFIG = option(
 )
 
 CONNECTION = (BOOTSTRAP, CONFIG)
+ANSWER_MAX_S: Final = 5.0
+"""How long one broker is waited for by what asks all brokers of the cluster, one after another."""
 
 
 def raise_if_missing(missing: "Missing") -> None:
@@ -39,6 +41,11 @@ def raise_if_missing(missing: "Missing") -> None:
         raise ApiError(
             ErrorCode.BROKER_NOT_AVAILABLE, f"the list is incomplete: {'; '.join(missing.values())}"
         )
+
+
+def answering_within(config: ClientConfig, answer_s: float = ANSWER_MAX_S) -> ClientConfig:
+    """The configuration for asking many brokers, of which some may be silent: each has `answer_s` at most."""
+    return replace(config, request_timeout_ms=min(config.request_timeout_ms, int(answer_s * 1000)))
 
 
 def client_config(options: Options) -> ClientConfig:

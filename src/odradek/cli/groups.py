@@ -15,7 +15,7 @@ from odradek.cli.command_line import (
     option,
     positional,
 )
-from odradek.cli.connecting import CONNECTION, client_config, raise_if_missing
+from odradek.cli.connecting import CONNECTION, answering_within, client_config, raise_if_missing
 from odradek.cli.group_output import LAG_COLUMNS, group_document, lag_rows, print_group, total_of
 from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
 from odradek.cli.names import FILTER, matching, none_of
@@ -62,7 +62,7 @@ DELETED_COLUMNS = (Column("topic"), Column("partition"), Column("committed", cou
 
 def list_groups(options: Options) -> None:
     """List the groups."""
-    with GroupAdmin(client_config(options)) as admin:
+    with GroupAdmin(answering_within(client_config(options))) as admin:
         missing: Missing = {}
         groups = admin.list_groups(missing)
     rows = [
@@ -72,9 +72,7 @@ def list_groups(options: Options) -> None:
         if options.type is None or one.kind.lower() == options.type.lower()
     ]
     rows = matching(rows, options.filter, "group")
-    empty = none_of("groups", options.filter, options.state, options.type)
-    if missing:
-        empty = "The brokers that answer have no such groups."
+    empty = none_of("groups", options.filter, options.state, options.type, is_complete=not missing)
     show(rows, LIST_COLUMNS, as_json=options.json, empty=empty)
     raise_if_missing(missing)
 

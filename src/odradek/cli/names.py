@@ -22,9 +22,14 @@ def matching(rows: Iterable[R], glob: str | None, *fields: str) -> list[R]:
     ]
 
 
-def none_of(things: str, *filters: object) -> str:
-    """The sentence of an empty list: there are none of these things, or none that the filters select."""
+def none_of(things: str, *filters: object, is_complete: bool = True) -> str:
+    """The sentence of an empty list: there are none of these things, or none that the filters select.
+
+    Of a list that is not complete it says whose it is: some brokers do not answer.
+    """
     is_filtered = any(one is not None for one in filters)
+    if not is_complete:
+        return f"The brokers that answer have no {'such ' if is_filtered else ''}{things}."
     return f"No {things} match." if is_filtered else f"There are no {things}."
 
 

@@ -17,7 +17,7 @@ from odradek.cli.command_line import (
     option,
     positional,
 )
-from odradek.cli.connecting import CONNECTION, client_config, raise_if_missing
+from odradek.cli.connecting import CONNECTION, answering_within, client_config, raise_if_missing
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_state, counted, say, show, timed
 from odradek.client.admin import Admin
@@ -68,7 +68,7 @@ HANGING_COLUMNS = (
 
 def list_transactions(options: Options) -> None:
     """List the transactional ids."""
-    with TransactionAdmin(client_config(options)) as admin:
+    with TransactionAdmin(answering_within(client_config(options))) as admin:
         missing: Missing = {}
         found = admin.list_transactions(missing=missing)
     rows = [
@@ -77,9 +77,7 @@ def list_transactions(options: Options) -> None:
         if options.state is None or one.state.lower() == options.state.lower()
     ]
     rows = matching(rows, options.filter, "transactional_id")
-    empty = none_of("transactional ids", options.filter, options.state)
-    if missing:
-        empty = "The brokers that answer have no such ids."
+    empty = none_of("transactional ids", options.filter, options.state, is_complete=not missing)
     show(rows, COLUMNS, as_json=options.json, empty=empty)
     raise_if_missing(missing)
 

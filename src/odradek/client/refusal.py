@@ -28,4 +28,6 @@ def words_of(error_code: int, message: str | None = None) -> str:
     code = known_code(error_code)
     if code is ErrorCode.UNKNOWN_SERVER_ERROR and error_code != code and not message:
         return f"unknown error code {error_code}"
+    if code is ErrorCode.REQUEST_TIMED_OUT and not message:
+        return "not done in time; it may be done later"
     return message or code.name.lower().replace("_", " ")

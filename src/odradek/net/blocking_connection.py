@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from odradek.base.clock import Clock, SystemClock
 from odradek.base.closing import Closing
+from odradek.base.error_codes import ErrorCode
 from odradek.net.request_pipeline import (
     ConnectionFailed,
     Failure,
@@ -118,8 +119,12 @@ class BrokerConnection(Closing):
         try:
             self._pipeline.learn_versions(self.call(ApiVersionsRequest(), ApiVersionsResponse, 0))
         except ConnectionFailed as failed:
+            if failed.code is ErrorCode.REQUEST_TIMED_OUT:  # A broker that is held up is one all the same.
+                raise
             kind = self._security.protocol
-            said = f"{self.address} does not answer as a {kind} listener of a broker does: {failed}"
+            reason = str(failed).removeprefix(f"the connection to {self.address} is lost: ")
+            reason = reason.removeprefix(f"{self.address} ")
+            said = f"{self.address} does not answer as a {kind} listener of a broker does: {reason}"
             raise ConnectionFailed(said, failed.code) from failed
 
     def _authenticate(self) -> None:

@@ -15,6 +15,7 @@ answer with another correlation id breaks the protocol, and the connection fails
 Every outgoing connection uses it: the asyncio shell, the blocking shell, the links between brokers.
 """
 
+import re
 import struct
 from collections import deque
 from collections.abc import Sequence
@@ -37,6 +38,27 @@ IN_FLIGHT_MAX: Final = 1_000
 CORRELATION_ID_MAX: Final = 0x7FFFFFFF
 
 _CORRELATION: Final = struct.Struct(">i")
+
+# Where a word of an API's name begins, but for the first.
+_BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+# What a person asks for: after a time-out the broker may be about to do it.
+_CHANGES: Final = frozenset(
+    {
+        "AlterConfigs",
+        "AlterPartitionReassignments",
+        "AlterReplicaLogDirs",
+        "CreatePartitions",
+        "CreateTopics",
+        "DeleteGroups",
+        "DeleteRecords",
+        "DeleteTopics",
+        "ElectLeaders",
+        "IncrementalAlterConfigs",
+        "OffsetCommit",
+        "OffsetDelete",
+        "WriteTxnMarkers",
+    }
+)
 
 R = TypeVar("R", bound=Message)
 
@@ -203,9 +225,12 @@ class RequestPipeline:
         late = [request for request in self._in_flight if request.deadline_ms <= now_ms]
         if not late:
             return ()
-        said = f"{late[0].name} was not answered within {late[0].timeout_ms} ms"
-        outcomes = self.lost(said)
-        timed_out = ConnectionFailed(f"{self.address}: {said}", ErrorCode.REQUEST_TIMED_OUT)
+        api = late[0].name.removesuffix("Request")
+        words = _BETWEEN_WORDS.sub(" ", api).lower()
+        said = f"did not answer within {late[0].timeout_ms / 1000:g} s ({words})"
+        outcomes = self.lost(f"the broker {said}")
+        said += "; it may be done later" if api in _CHANGES else ""
+        timed_out = ConnectionFailed(f"{self.address} {said}", ErrorCode.REQUEST_TIMED_OUT)
         return [Failure(one.request, timed_out if one.request in late else one.error) for one in outcomes]
 
     def lost(self, reason: str, code: ErrorCode = ErrorCode.NETWORK_EXCEPTION) -> Sequence[Failure]:

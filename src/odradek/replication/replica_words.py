@@ -4,7 +4,7 @@
                         broker 2: is not live, no fetch in leader epoch 7, out of the ISR
     a follower says     16 records behind broker 1 for 3 s
                         waits after an error: the leader answered UNKNOWN_LEADER_EPOCH; asks again in 800 ms
-                        no answer of broker 1 for 17 s: FetchRequest was not answered within 30000 ms
+                        no answer of broker 1 for 17 s: broker 1 did not answer within 30 s (fetch)
 
 Invariant: nothing here changes state.
 """

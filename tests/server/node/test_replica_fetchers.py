@@ -342,7 +342,7 @@ def test_a_leader_that_does_not_answer_is_asked_again() -> None:
     cluster.world.cut(1, 2, one_way=True)
     cluster.world.advance(3_500)
     (fetcher,) = cluster.fetchers(2).manager.fetchers()
-    assert "was not answered within 3000 ms" in fetcher.unreachable_because
+    assert "did not answer within 3 s (fetch)" in fetcher.unreachable_because
     (told,) = cluster.fetchers(2).describe()["fetchers"]
     assert told["unreachable_because"] == fetcher.unreachable_because
     cluster.world.heal()
