@@ -1,6 +1,7 @@
 """The listener between brokers, on the loops of brokers; what `Peers` do with it is in `node/test_peers`."""
 
 import asyncio
+import shutil
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -168,6 +169,53 @@ async def test_a_crash_leaves_the_file_and_the_next_life_replaces_it(directory: 
         await settle()
         assert (len(setting.dispatcher.at_work), len(again.dispatcher.at_work)) == (1, 1)
     again.listener.refuse()
+    await settle()
+
+
+@on_both_loops
+async def test_a_file_that_somebody_has_removed_is_made_again(directory: Path) -> None:
+    setting = Setting(directory)
+    setting.listener.renew()
+    assert not setting.path.exists(), "it does not serve yet"
+    await setting.accept()
+    with setting.connect(request()):
+        await settle()
+        setting.path.unlink()
+        setting.listener.renew()
+        setting.listener.renew()
+        await settle()
+        with setting.connect(request()):
+            await settle()
+            assert len(setting.dispatcher.at_work) == 2
+            assert setting.dispatcher.abandoned == 0, "connections outlive their file"
+    made = setting.path.stat()
+    assert made.st_mode & 0o777 == 0o600
+    setting.listener.renew()
+    await settle()
+    assert setting.path.stat().st_ino == made.st_ino, "a file that is there is left alone"
+    setting.listener.refuse()
+    await settle()
+    setting.listener.renew()
+    await settle()
+    assert not setting.path.exists()
+
+
+@on_both_loops
+async def test_a_file_is_made_again_when_its_directory_is_back(directory: Path) -> None:
+    sockets = directory / "sockets"
+    sockets.mkdir()
+    setting = Setting(sockets)
+    await setting.accept()
+    shutil.rmtree(sockets)
+    setting.listener.renew()
+    await settle()
+    sockets.mkdir()
+    setting.listener.renew()
+    await settle()
+    with setting.connect(request()):
+        await settle()
+        assert len(setting.dispatcher.at_work) == 1
+    setting.listener.refuse()
     await settle()
 
 

@@ -1,6 +1,7 @@
 """A broker whose metadata store is served by another process: here the server runs on the same loop."""
 
 import asyncio
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from odradek.base.errors import DataDirectoryError, OdradekError, SettingError
 from odradek.base.settings import SettingLayers
 from odradek.metadata import paths
 from odradek.metadata.embedded import EmbeddedEngine
-from odradek.server.process import lifecycle
+from odradek.server.process import lifecycle, store_server
 from odradek.server.process.broker import Broker
 from odradek.server.process.broker_store import StoreUnreachable
 from odradek.server.process.shell import Shell
@@ -119,9 +120,33 @@ async def test_a_store_that_nobody_serves(tmp_path: Path, sockets: str) -> None:
         await start(sockets, tmp_path / "logs")
     assert isinstance(refused.value, OdradekError)
     assert str(refused.value) == (
-        f"the metadata store {sockets}/store.sock cannot be reached: is its supervisor running?"
+        f"the metadata store {sockets}/store.sock cannot be reached, because there is no such file:"
+        " is its supervisor running?"
     )
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(f"{sockets}/store.sock")
+    with pytest.raises(StoreUnreachable, match="because nobody serves it: is its supervisor running"):
+        await start(sockets, tmp_path / "logs")
     assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.asyncio
+async def test_sockets_that_somebody_has_removed_are_made_again(
+    tmp_path: Path, sockets: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (store_server, lifecycle):
+        monkeypatch.setattr(module, "LOOK_MS", 10)
+    server = await serve_store(sockets, tmp_path / "metadata.db", durable=False)
+    broker = await start(sockets, tmp_path / "logs", node_id="3")
+    files = [Path(sockets) / name for name in ("store.sock", "broker-3.sock")]
+    for path in files:
+        path.unlink()
+    await until(lambda: all(path.exists() for path in files))
+    assert [path.stat().st_mode & 0o777 for path in files] == [0o600, 0o600]
+    other = await start(sockets, tmp_path / "other", node_id="4")
+    assert sorted(session.broker_id for session in server.sessions()) == [3, 4]
+    await lifecycle.stop(other)
+    await stopped(server, broker)
 
 
 @pytest.mark.asyncio

@@ -2,6 +2,7 @@
 
     bind              the address is taken; nobody can connect yet
     accept            requests go to `Node.peer_dispatcher`
+    renew             a socket's file that somebody has removed is made again
     refuse            no more connections; those that are open end, with their parked requests
     abandon           as the death of the process would leave it: a socket's file is not removed here
 
@@ -13,7 +14,6 @@ connections are served in turn with those of clients, but have a table of their 
 the other's limit.
 """
 
-import asyncio
 import socket
 from typing import Final, Protocol
 
@@ -27,6 +27,7 @@ from odradek.server.edge.connections import Connections
 from odradek.server.edge.dispatch import FrameDispatcher
 from odradek.server.edge.tcp_servers import TcpServers
 from odradek.server.edge.unix_address import UnixAddress
+from odradek.server.edge.unix_server import UnixServer
 from odradek.wire.headers import decode_request_header
 
 BACKLOG: Final = 1024
@@ -80,6 +81,9 @@ class PeerListener(Protocol):
     async def accept(self, dispatcher: FrameDispatcher) -> None:
         """Begin to accept connections. Raises CannotListen if another process took the address meanwhile."""
 
+    def renew(self) -> None:
+        """Make a socket's file again that somebody has removed; called every `unix_server.LOOK_MS`."""
+
     def refuse(self) -> None:
         """Accept no more connections, and close those that are open with their parked requests.
 
@@ -106,6 +110,9 @@ class TcpPeerListener:
         self.connections.dispatcher = dispatcher
         await self._servers.accept()
 
+    def renew(self) -> None:
+        """See `PeerListener.renew`; there is no file."""
+
     def refuse(self) -> None:
         """See `PeerListener.refuse`."""
         self._servers.close()
@@ -126,8 +133,9 @@ class UnixPeerListener:
         self._address = address
         # Bound by `bind`, and given to the server by `accept`.
         self._bound: socket.socket | None = None
-        # None before `accept` and after `refuse`.
-        self._server: asyncio.Server | None = None
+        self._server = UnixServer(
+            address.path, address.bind, lambda: connections.make(BROKERS), BACKLOG, address.check
+        )
 
     def __str__(self) -> str:
         return str(self._address)
@@ -142,17 +150,13 @@ class UnixPeerListener:
         assert bound is not None, "no address was taken"
         self.connections.dispatcher = dispatcher
         try:
-            bound.listen(BACKLOG)
-            self._address.check()
-            self._server = await asyncio.get_running_loop().create_unix_server(
-                lambda: self.connections.make(BROKERS), sock=bound, backlog=BACKLOG
-            )
+            await self._server.accept(bound)
         except OSError as error:
-            bound.close()
             raise cannot_listen(self, error) from error
-        except BaseException:
-            bound.close()
-            raise
+
+    def renew(self) -> None:
+        """See `PeerListener.renew`."""
+        self._server.renew()
 
     def refuse(self) -> None:
         """Accept no more connections, and close those that are open with their parked requests."""
@@ -164,8 +168,6 @@ class UnixPeerListener:
         if self._bound is not None:
             self._bound.close()
             self._bound = None
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        self._server.close()
         self.connections.end()
         self.connections.abort_all()

@@ -3,6 +3,7 @@
 Invariant: a start that is refused has changed nothing, neither on disk nor in the store.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from odradek.base.errors import DataDirectoryError, OdradekError, SettingError
@@ -98,9 +99,13 @@ async def _open_served_store(shell: Shell, directory: str) -> BrokerStore:
 
     client = StoreClient(store_socket(directory), wish, shell.turn_time, shell.stalls, shell.guard_of_store)
     name = f"the metadata store {client.path}"
-    return await _checked(
-        shell, client, name, f"{name} cannot be reached: is its supervisor running?", _BACKUP
-    )
+
+    def unreachable() -> str:
+        """A supervisor that was killed leaves the file; only a clean stop, or somebody else, removes it."""
+        reason = "nobody serves it" if client.path.exists() else "there is no such file"
+        return f"{name} cannot be reached, because {reason}: is its supervisor running?"
+
+    return await _checked(shell, client, name, unreachable, _BACKUP)
 
 
 async def _open_zookeeper(shell: Shell, connect: str) -> BrokerStore:
@@ -129,9 +134,10 @@ async def _open_zookeeper(shell: Shell, connect: str) -> BrokerStore:
     def store_at(place: "Ensemble") -> ZooKeeperStore:
         return ZooKeeperStore(place, times, shell.chance, shell.turn_time, shell.stalls, shell.guard_of_store)
 
-    unreachable = (
-        f"ZooKeeper at {ensemble} cannot be reached: no session within {times().connection_timeout_ms} ms"
-    )
+    def unreachable() -> str:
+        within_ms = times().connection_timeout_ms
+        return f"ZooKeeper at {ensemble} cannot be reached: no session within {within_ms} ms"
+
     elsewhere = ": does zookeeper.connect name the path of that cluster?"
     store = await _checked(shell, store_at(ensemble), f"ZooKeeper at {ensemble}", unreachable, elsewhere)
     if ensemble.chroot:
@@ -156,17 +162,19 @@ def _make_path(path: str) -> StoreSteps[None]:
             yield from ensure(node)
 
 
-async def _asked(store: BrokerStore, process: StoreSteps[T], unreachable: str) -> T:
+async def _asked(store: BrokerStore, process: StoreSteps[T], unreachable: Callable[[], str]) -> T:
     """Run a process in a session of its own. Raises StoreUnreachable."""
     try:
         return await in_session(store, process)
     except StoreRefused as refused:
         if refused.failed.fault is not Fault.UNREACHABLE:
             raise
-        raise StoreUnreachable(unreachable) from None
+        raise StoreUnreachable(unreachable()) from None
 
 
-async def _checked(shell: Shell, store: BrokerStore, name: str, unreachable: str, remedy: str) -> BrokerStore:
+async def _checked(
+    shell: Shell, store: BrokerStore, name: str, unreachable: Callable[[], str], remedy: str
+) -> BrokerStore:
     """Returns the store; closes it if it cannot be reached, or if the log directories belong elsewhere."""
     settings, files = shell.settings, OsFileSystem()
     try:

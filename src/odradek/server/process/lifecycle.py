@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from odradek.base.errors import OdradekError
 from odradek.base.execution import Defer
 from odradek.base.settings import BrokerSettings
+from odradek.server.edge.unix_server import LOOK_MS
 from odradek.server.node import stages
 from odradek.server.node.life import Life
 from odradek.server.node.node import Node
@@ -245,6 +246,8 @@ async def _admit(shell: Shell, node: Node) -> None:
     node.schedule.every(
         table.sweep_interval_ms, "idle-connections", lambda: table.close_idle(shell.clock.monotonic_ms())
     )
+    if shell.peer_listener is not None:
+        node.schedule.every(LOOK_MS, "socket-file", shell.peer_listener.renew)
     if shell.admin is not None:  # before clients are accepted: its libraries take 100 ms to load
         await shell.admin.start(view_of(shell, node))
     await shell.listeners.accept(node.dispatcher)

@@ -5,7 +5,8 @@
     await server.stop()     the sessions stay in the file, for the next server
 
 Only processes of the same user reach the socket: its mode is 0600, in a directory that only they may enter.
-Invariant: the metadata file is locked before the socket of an earlier server is replaced.
+Invariant: the metadata file is locked before the socket of an earlier server is replaced. A socket that
+somebody removes while it is served is made again.
 """
 
 import asyncio
@@ -30,6 +31,7 @@ from odradek.metadata.store import MetadataStore, StoreEngine
 from odradek.metadata.store_host import StoreHost
 from odradek.net.framing import SCRATCH_BYTES
 from odradek.server.edge.loop_stalls import LoopStalls
+from odradek.server.edge.unix_server import LOOK_MS, UnixServer
 from odradek.server.process.boot_id import boot_id
 from odradek.server.process.executor import Executor
 from odradek.server.process.socket_channel import SocketChannel, store_socket
@@ -58,12 +60,16 @@ async def serve_store(
     try:
         engine = await executor.run(lambda: _open(directory, metadata_file, durable=durable))
         leases = await executor.run(engine.leases)
-        listening = _bind(store_socket(directory), engine)
+        try:
+            listening = _bind(store_socket(directory))
+        except BaseException:
+            engine.close()
+            raise
     except BaseException:
         await executor.close()
         raise
-    server = StoreServer(listening, engine, executor, stalls, on_session)
-    await server.start(leases)
+    server = StoreServer(store_socket(directory), engine, executor, stalls, on_session)
+    await server.start(leases, listening)
     return server
 
 
@@ -72,7 +78,7 @@ class StoreServer:
 
     def __init__(
         self,
-        listening: socket.socket,
+        path: Path,
         engine: StoreEngine,
         executor: Executor,
         stalls: LoopStalls,
@@ -83,7 +89,7 @@ class StoreServer:
         def defer(callback: Callable[[], None]) -> None:
             loop.call_soon(stalls.run, callback)
 
-        self._listening = listening
+        self._loop = loop
         self._executor = executor
         self._driver = TimerDriver(loop, SystemClock(), stalls)
         self._slices = Slices(defer, TurnTime(machine_short_clock()), stalls)
@@ -97,15 +103,19 @@ class StoreServer:
             is_running=is_running,
             on_session=on_session,
         )
-        # None before `start` and after `stop`.
-        self._server: asyncio.Server | None = None
+        self._server = UnixServer(path, lambda: _bind(path), self._connection, BACKLOG)
+        # When it is looked whether the socket's file is there; None before `start` and after `stop`.
+        self._looking: asyncio.TimerHandle | None = None
 
-    async def start(self, leases: list[tuple[int, bytes]]) -> None:
-        """Accept clients; `leases` are those that the engine has."""
+    async def start(self, leases: list[tuple[int, bytes]], listening: socket.socket) -> None:
+        """Accept clients on a socket that is bound; `leases` are those that the engine has."""
         self._service.begin(leases)
-        self._server = await asyncio.get_running_loop().create_unix_server(
-            self._connection, sock=self._listening, backlog=BACKLOG
-        )
+        await self._server.accept(listening)
+        self._look()
+
+    def renew(self) -> None:
+        """Make the socket's file again if somebody has removed it; this is done every `LOOK_MS`, too."""
+        self._server.renew()
 
     def sessions(self) -> list[ServedSession]:
         """The sessions that are alive, also those whose holders have not come back to this server yet."""
@@ -126,13 +136,18 @@ class StoreServer:
 
     async def stop(self) -> None:
         """Stop, without ending a session: brokers come back when the store is served again in time."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        self._server.close()
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
         self._service.close()
         self._host.close()
         await self._executor.close()
         self._driver.close()
+
+    def _look(self) -> None:
+        self.renew()
+        self._looking = self._loop.call_later(LOOK_MS / 1000, self._look)
 
     def _connection(self) -> SocketChannel[ToServer, Message]:
         return SocketChannel(
@@ -174,8 +189,8 @@ def _open(directory: str, metadata_file: Path, *, durable: bool) -> EmbeddedEngi
     return EmbeddedEngine(metadata_file, durable=durable, keeps_sessions=True)
 
 
-def _bind(path: Path, engine: StoreEngine) -> socket.socket:
-    """Bind the socket, and replace that of a server which is gone; on failure close the engine.
+def _bind(path: Path) -> socket.socket:
+    """Bind the socket, and replace that of a server which is gone. Raises DataDirectoryError.
 
     Nothing can connect before it listens, so it has its mode in time.
     """
@@ -188,7 +203,6 @@ def _bind(path: Path, engine: StoreEngine) -> socket.socket:
         os.chmod(path, 0o600)
     except BaseException as error:
         bound.close()
-        engine.close()
         if isinstance(error, OSError):
             reason = (error.strerror or str(error)).lower()
             raise DataDirectoryError(f"cannot listen on {path}: {reason}") from None
