@@ -47,8 +47,8 @@ class Leaders:
     addresses: dict[TopicPartition, Address]
     # Topic to its id; zero where the broker does not know ids.
     topic_ids: dict[str, TopicId] = field(default_factory=dict)
-    # The topics that are being made: they have no partitions yet.
-    coming: set[str] = field(default_factory=set)
+    # Why topics are not there: UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE while one is made, ...
+    absent: dict[str, ErrorCode] = field(default_factory=dict)
 
 
 def fetch_leaders(
@@ -71,9 +71,10 @@ def fetch_leaders(
             raise ApiError(code, fault_in_name(topic.name or "") or f"topic {topic.name} is refused")
         if code in _NEVER:
             raise_for(topic.error_code, about=f"topic {topic.name}")
-        if code is ErrorCode.LEADER_NOT_AVAILABLE and topic.name is not None:
-            leaders.coming.add(topic.name)
-        if topic.error_code != ErrorCode.NONE or topic.name is None:
+        if topic.name is None:
+            continue
+        if code is not ErrorCode.NONE:
+            leaders.absent[topic.name] = code
             continue
         leaders.counts[topic.name] = len(topic.partitions)
         leaders.topic_ids[topic.name] = topic.topic_id

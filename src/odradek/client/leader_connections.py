@@ -17,6 +17,7 @@ from odradek.base.ids import TopicPartition
 from odradek.client.bootstrap import Address
 from odradek.client.cluster import Leaders, fetch_leaders
 from odradek.client.configuration import ClientConfig
+from odradek.client.refusal import words_of
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 
@@ -56,20 +57,21 @@ class LeaderConnections(Closing):
         Apache Kafka calls a topic unknown also while it makes it; a broker of Odradek does not, so that
         without `unknown_may_come` an unknown topic is refused at once.
 
-        Raises ApiError when `is_over` returns True, which says that this takes too long.
+        Raises ApiError when `is_over` returns True, which says that this takes too long; its code and its
+        words are those of what the broker answered last.
         """
         while True:
             partitions = self.partitions_of(topic)
             if partitions and all(one in self.leaders.addresses for one in partitions):
                 return
-            is_unknown = not partitions and topic not in self.leaders.coming
+            if partitions:
+                code, words = ErrorCode.LEADER_NOT_AVAILABLE, f"topic {topic} has no leader"
+            else:
+                code = self.leaders.absent.get(topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                words = _why_absent(topic, code, unknown_may_come=unknown_may_come)
+            is_unknown = code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if is_over() or (is_unknown and not unknown_may_come):
-                if partitions:
-                    raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {topic} has no leader")
-                raise ApiError(
-                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                    f"there is no topic {topic}, and the broker does not create topics by itself",
-                )
+                raise ApiError(code, words)
             time.sleep(_RETRY_S)
             self.refresh()
 
@@ -104,3 +106,23 @@ class LeaderConnections(Closing):
                 said = f"{failed} (the address that the cluster advertises for this broker)"
                 raise ConnectionFailed(said, failed.code) from failed
         return self._connections[address]
+
+
+def _why_absent(topic: str, code: ErrorCode, *, unknown_may_come: bool) -> str:
+    """Why a topic that the broker may make is not there."""
+    match code:
+        case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if unknown_may_come:
+            return (
+                f"there is no topic {topic}: the brokers do not create topics by themselves"
+                " (auto.create.topics.enable), or the controller does not answer"
+            )
+        case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return f"there is no topic {topic}, and the broker does not create topics by itself"
+        case ErrorCode.LEADER_NOT_AVAILABLE:
+            return f"topic {topic} is not created yet: the controller does not answer, or is not done with it"
+        case ErrorCode.INVALID_REPLICATION_FACTOR:
+            return (
+                f"topic {topic} cannot be created: default.replication.factor needs as many brokers,"
+                " and there are fewer"
+            )
+    return f"topic {topic} cannot be created: {words_of(code)}"
