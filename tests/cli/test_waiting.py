@@ -8,6 +8,7 @@ class Writer:
     waiting_since_s: float | None = None
     obstacle = ""
     unanswered = 0
+    waits_for = ""
 
 
 def test_who_waits_for_brokers_is_told_after_some_seconds_and_now_and_then() -> None:
@@ -35,3 +36,11 @@ def test_each_batch_that_waits_is_told_of() -> None:
     assert waiting.sentence(2 * FIRST_S + 1) == (
         "1 record has not been acknowledged for 3 s: the broker has not answered"
     )
+
+
+def test_who_waits_before_the_first_batch_is_told_for_what() -> None:
+    writer = Writer()
+    waiting = Waiting(cast(RecordWriter, writer))
+    writer.waiting_since_s, writer.waits_for, writer.obstacle = 0.0, "a producer id", "no coordinator"
+    assert waiting.sentence(FIRST_S - 0.1) is None
+    assert waiting.sentence(FIRST_S) == "records have waited for a producer id for 3 s: no coordinator"

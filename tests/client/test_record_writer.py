@@ -2,9 +2,13 @@ from dataclasses import replace
 
 import pytest
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.client.bootstrap import Address
 from odradek.client.configuration import ClientConfig, from_properties
 from odradek.client.record_writer import OutgoingRecord, RecordWriter
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.net.request_pipeline import ConnectionFailed
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.integration
@@ -45,3 +49,40 @@ def test_a_writer_knows_whether_its_topic_was_made_for_it() -> None:
         for is_new in (True, False):
             with RecordWriter(ClientConfig(broker.bootstrap_servers), "flights") as writer:
                 assert (writer.has_made_topic, writer.partition_count) == (is_new, 3)
+
+
+@pytest.mark.parametrize("attempts", [3, None])
+def test_a_producer_id_is_asked_for_as_long_as_a_batch_may_take(
+    attempts: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No broker answers until the third attempt, or ever."""
+    with Broker() as broker:
+        config = ClientConfig(
+            broker.bootstrap_servers, delivery_timeout_ms=300 if attempts is None else 60_000
+        )
+        connect = ClientConfig.connect
+        seen: list[tuple[str, str]] = []
+        with RecordWriter(config, "flights") as writer:
+
+            def refuse(own: ClientConfig, address: Address | None = None) -> BrokerConnection:
+                if address is not None:
+                    return connect(own, address)
+                assert writer.waiting_since_s is not None
+                seen.append((writer.waits_for, writer.obstacle))
+                if len(seen) == attempts:
+                    return connect(own)
+                raise ConnectionFailed("nobody is there")
+
+            monkeypatch.setattr(ClientConfig, "connect", refuse)
+            if attempts is None:
+                with pytest.raises(
+                    ApiError, match=r"not acknowledged within 0\.3 s: nobody is there"
+                ) as failed:
+                    writer.write(OutgoingRecord(None, b"first"))
+                assert failed.value.code is ErrorCode.NETWORK_EXCEPTION
+            else:
+                writer.write(OutgoingRecord(None, b"first"))
+                assert (writer.waits_for, writer.waiting_since_s) == ("", None)
+                writer.flush()
+                assert writer.acknowledged == 1
+        assert seen[:3] == [("a producer id", ""), *[("a producer id", "nobody is there")] * 2]

@@ -3,6 +3,7 @@
 3 s after a batch was first sent, and every 10 s then:
 
 odradek: 4 records have not been acknowledged for 3 s: cannot connect to 127.0.0.1:9092: connection refused
+odradek: records have waited for a producer id for 3 s: cannot connect to 127.0.0.1:9092: connection refused
 """
 
 import threading
@@ -37,8 +38,10 @@ class Waiting:
             return None
         self._said = since_s, now_s
         count = self._writer.unanswered
-        records = "1 record has" if count == 1 else f"{count:,} records have"
         reason = self._writer.obstacle or "the broker has not answered"
+        if self._writer.waits_for:
+            return f"records have waited for {self._writer.waits_for} for {now_s - since_s:.0f} s: {reason}"
+        records = "1 record has" if count == 1 else f"{count:,} records have"
         return f"{records} not been acknowledged for {now_s - since_s:.0f} s: {reason}"
 
 

@@ -86,7 +86,12 @@ class RecordWriter(Closing):
         self.unanswered = 0
         """How many were sent at least once and not acknowledged; each may be stored or not."""
         self.waiting_since_s: float | None = None
-        """Since when the batches being sent are unacknowledged, by `time.monotonic`; None between sends."""
+        """Since when the batches being sent are unacknowledged, by `time.monotonic`; None between sends.
+
+        Also since when `waits_for` is waited for, before the first batch.
+        """
+        self.waits_for = ""
+        """What the first batch needs before it can be sent; "" while that is not waited for."""
         self.obstacle = ""
         """Why the last attempt failed; "" during the first one."""
 
@@ -141,16 +146,26 @@ class RecordWriter(Closing):
         )
 
     def _new_producer(self) -> tuple[ProducerId, int]:
-        deadline = time.monotonic() + CREATION_MAX_S
+        """A producer id and its epoch; any broker is asked until the delivery timeout is over."""
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1)
+        started = time.monotonic()
+        self.waits_for, self.obstacle, self.waiting_since_s = "a producer id", "", started
+        deadline = started + self._config.delivery_timeout_ms / 1000
         while True:
-            with self._config.connect() as connection:
-                answer = connection.ask(request, InitProducerIdResponse)
-            if not known_code(answer.error_code).is_retriable or time.monotonic() > deadline:
-                break
-            time.sleep(_RETRY_S)
-        raise_for(answer.error_code, about="the broker returned no producer id")
-        return answer.producer_id, answer.producer_epoch
+            try:
+                with self._config.connect() as connection:
+                    answer = connection.ask(request, InitProducerIdResponse)
+                raise_for(answer.error_code, about="the broker returned no producer id")
+            except ApiError as failure:
+                if not failure.code.is_retriable:
+                    raise
+                self.obstacle = str(failure)
+                if time.monotonic() > deadline:
+                    raise self._too_late(failure) from failure
+                time.sleep(_RETRY_S)
+            else:
+                self.waiting_since_s, self.waits_for = None, ""
+                return answer.producer_id, answer.producer_epoch
 
     def _send(self, numbers: list[int]) -> None:
         """Send the batches of these partitions until each is acknowledged."""
