@@ -12,9 +12,10 @@ from odradek.cli.main import run
 from odradek.client.bootstrap import Address
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
 from odradek.client.configuration import ClientConfig
+from odradek.metadata.store import SessionEnded
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
-from tests.cli.cluster_world import Asked, ClusterWorld, connect_commands, document, said
+from tests.cli.cluster_world import SESSION_MS, Asked, ClusterWorld, connect_commands, document, said
 
 
 @pytest.fixture
@@ -101,13 +102,37 @@ def test_a_broker_that_only_the_command_names_is_waited_for(
 
 def test_the_other_brokers_must_agree(three: ClusterWorld) -> None:
     """A broker that hears of no change still believes that all is well."""
-    three.world.cut_store(2)
+    assert not three.world.nodes[2].core.controller.is_active
     for other in (1, 3):
         three.world.cut(2, other)
     three.kill(3)
     ills = cluster_wait.look_at(ClientConfig("broker2.example:9092"), 5.0).ills
     assert ills[0] == "broker 1 says: broker 3 is not in the cluster"
     assert ills[-1].startswith("broker 3 does not answer: ")
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["lost", "ended"])
+def test_a_cluster_without_its_metadata_store_is_ill(
+    three: ClusterWorld, capsys: pytest.CaptureFixture[str], ends: bool
+) -> None:
+    """ZooKeeper is away, or the supervisor; all brokers answer, and all replicas are in sync."""
+    for broker_id, node in three.world.nodes.items():
+        three.world.cut_store(broker_id)
+        if ends:  # each broker's own side finds that the session has run out, and the store does, too
+            three.world.store.closed(node.session.session_id)
+            node.core.store_session._on_event(SessionEnded())
+    three.world.advance(SESSION_MS)
+    capsys.readouterr()
+    assert run(["cluster", "describe", "--wait", "1"]) == 1
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1] == cluster.NO_CONTROLLER
+    assert err.splitlines()[-1] == "odradek: after 1 s: the cluster has no controller"
+    found = document(capsys, "describe")
+    assert (found["controller"], found["in_trouble"]) == (None, [])
+    assert not any(row["role"] for row in found["brokers"])
+    three.world.heal()
+    three.world.advance(SESSION_MS)
+    assert said(capsys, "describe", "--wait").splitlines()[-1] == cluster.HEALTHY
 
 
 def test_no_broker_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,6 +36,7 @@ from odradek.client.cluster_state import ClusterBroker, ClusterPartition, Cluste
 from odradek.client.core.admin.cluster import Elected, Election
 
 HEALTHY = "All replicas are in sync, and all partitions are led by their preferred leader."
+NO_CONTROLLER = "The broker that answers knows no controller: no leader is elected, and nothing is created."
 _WORDS = {
     Trouble.OFFLINE: "offline",
     Trouble.UNDER_MIN_ISR: "under min ISR",
@@ -109,16 +110,17 @@ def _describe_once(options: Options) -> None:
         return
     look = wait_until_well(config, options.wait)
     if look.state is not None:
-        _show(options, look.state, {"waits_for": list(look.ills)})
+        _show(options, look.state, look.ills)
     if look.ills:
         raise OdradekError(f"after {options.wait:g} s: {'; '.join(look.ills)}")
 
 
-def _show(options: Options, state: ClusterState, more: Mapping[str, Any] | None = None) -> None:
-    """Show the cluster; `more` are fields of the JSON document."""
+def _show(options: Options, state: ClusterState, waits_for: Sequence[str] | None = None) -> None:
+    """Show the cluster; `waits_for` is what --wait has found to be ill, None without it."""
     reasons = _reasons(options.admin) if options.admin is not None and state.troubled else {}
     if options.json:
-        say_json(_document(state, reasons) | dict(more or {}), indent=2)
+        waited = {} if waits_for is None else {"waits_for": list(waits_for)}
+        say_json(_document(state, reasons) | waited, indent=2)
         return
     partitions = numbered(len(state.partitions), "partition")
     say(
@@ -129,8 +131,13 @@ def _show(options: Options, state: ClusterState, more: Mapping[str, Any] | None 
     brokers = [one | {"not_in_sync": one["not_in_sync"] or None} for one in _broker_rows(state)]
     show(brokers, BROKER_COLUMNS, as_json=False, empty="")
     say("")
+    if state.controller_id == NO_BROKER:
+        say(NO_CONTROLLER)
     if not state.troubled:
-        say(HEALTHY if state.partitions else "There are no partitions.")
+        if not state.partitions:
+            say("There are no partitions.")
+        elif not waits_for and state.controller_id != NO_BROKER:
+            say(HEALTHY)
         return
     counted_words = [f"{count:,} {_WORDS[one]}" for one, count in state.counts.items() if count]
     say(f"Of {partitions}, {', '.join(counted_words)}.")

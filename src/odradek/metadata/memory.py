@@ -168,7 +168,9 @@ class MemoryTable:
 class MemoryStore:
     """One store that any number of sessions share. `MemorySession` is what its users hold."""
 
-    def __init__(self, limits: StoreLimits | None = None) -> None:
+    def __init__(self, limits: StoreLimits | None = None, now_ms: Callable[[], int] = lambda: 0) -> None:
+        """`now_ms` is the time by which it is known how long a session is cut off."""
+        self.now_ms = now_ms
         self.table = MemoryTable()
         self.engine = TreeEngine(self.table, limits)
         """Executes the operations; tests may call it directly."""
@@ -294,8 +296,8 @@ class MemorySession:
         self._store = store
         self.session_id = NO_SESSION
         """The session that is open, or was last."""
-        self.is_cut = False
-        """Whether nothing is delivered between it and its store in `steps`: a simulator's fault."""
+        # Since when nothing is delivered; None while it is.
+        self._cut_ms: int | None = None
         self.is_held = False
         """Whether its holder takes no events: its process stands still."""
         self._last_call_id = -1
@@ -342,7 +344,22 @@ class MemorySession:
             self._events.clear()
             self._request(lambda: self._store.closed(self.session_id))
 
+    @property
+    def lost_for_ms(self) -> int | None:
+        """See `MetadataStore.lost_for_ms`: as if its holder noticed a cut at once."""
+        return None if self._cut_ms is None else self._store.now_ms() - self._cut_ms
+
     # --- faults
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether nothing is delivered between it and its store in `steps`: a simulator's fault."""
+        return self._cut_ms is not None
+
+    @is_cut.setter
+    def is_cut(self, is_cut: bool) -> None:
+        if is_cut != self.is_cut:
+            self._cut_ms = self._store.now_ms() if is_cut else None
 
     def lose_answer(self, of: Callable[[Operation], bool], *, executed: bool) -> None:
         """Lose the answer of the next operation of which `of` holds, whether `executed` or not."""

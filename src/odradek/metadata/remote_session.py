@@ -132,8 +132,17 @@ class RemoteSession(ABC, Generic[M, S, CallT, AttemptT]):
         self._next_tick: TimedCall | None = None
         self._planned_ms = 0
         self._redial_ms = REDIAL_MS_MIN
+        # When the connection of the session that is AWAY was lost, by the timer's clock.
+        self._lost_ms = 0
 
     # --- the holder's side
+
+    @property
+    def lost_for_ms(self) -> int | None:
+        """See `MetadataStore.lost_for_ms`."""
+        if self.state is not SessionState.AWAY:
+            return None
+        return self._timer.clock.monotonic_ms() - self._lost_ms
 
     @property
     def is_closing(self) -> bool:
@@ -230,6 +239,12 @@ class RemoteSession(ABC, Generic[M, S, CallT, AttemptT]):
         self.state = SessionState.OPENING
         self._awake = AwakeTime(self._timer.clock)
         self._heard_ms = self._awake.now_ms
+
+    def _go_away(self) -> None:
+        """Called when the open session has lost its connection."""
+        self.state = SessionState.AWAY
+        self._lost_ms = self._timer.clock.monotonic_ms()
+        self._redial_ms = REDIAL_MS_MIN
 
     def _come_back(self) -> None:
         """Called when the session that was away is open again, over another connection."""

@@ -312,6 +312,13 @@ class MetadataStore(Protocol):
     def limits(self) -> StoreLimits:
         """What the engine takes at most."""
 
+    @property
+    def lost_for_ms(self) -> int | None:
+        """How long the open session has had no connection, in ms of the machine; None while it has one.
+
+        None also while no session is open: the events say so.
+        """
+
     def open(self, on_event: OnStoreEvent) -> None:
         """Begin a session whose events go to `on_event`; `SessionOpened` follows, or `SessionEnded`.
 

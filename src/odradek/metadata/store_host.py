@@ -106,6 +106,10 @@ class HostedSession:
         """See `MetadataStore.limits`."""
         return self._host.engine.limits
 
+    @property
+    def lost_for_ms(self) -> None:
+        """See `MetadataStore.lost_for_ms`: the engine is in this process."""
+
     def open(self, on_event: OnStoreEvent) -> None:
         """See `MetadataStore.open`."""
         self._on_event = on_event

@@ -211,6 +211,20 @@ def test_a_server_that_is_closed_leaves_its_clients_and_ends_no_session(world: P
     assert (client.session.state, alive(world)) == (SessionState.AWAY, [session_of(client)])
 
 
+def test_a_session_that_is_away_knows_for_how_long(world: PipeWorld) -> None:
+    client = opened(world)
+    assert client.session.lost_for_ms is None
+    world.end_server()
+    world.settle()
+    assert client.session.lost_for_ms == 0
+    world.advance(TIMEOUT_MS // 2)
+    assert client.session.lost_for_ms == TIMEOUT_MS // 2
+    world.serve()
+    world.advance(1_000)
+    assert client.heard == [Reconnected()]
+    assert client.session.lost_for_ms is None
+
+
 def test_operations_on_their_way_are_lost_and_later_ones_are_done(world: PipeWorld) -> None:
     client = opened(world)
     submit = client.session.submit

@@ -3,9 +3,11 @@
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.server.node.authorized_operations import NOT_ASKED_FOR
-from odradek.testing.sim import SimNode
+from odradek.testing.sim import SimNode, World
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest
+from odradek.wire.messages.metadata import MetadataRequest
 
 BROKERS = 1
 
@@ -18,6 +20,43 @@ def test_it_names_the_brokers_and_the_controller(node: SimNode, version: int) ->
     (broker,) = found.brokers
     assert (broker.broker_id, broker.host, broker.port, broker.rack) == (0, "broker.example", 9092, "r1")
     assert not broker.is_fenced
+
+
+@pytest.mark.parametrize("place", ["controller", "other"])
+def test_a_broker_without_the_metadata_store_names_no_controller(place: str) -> None:
+    """It would not hear of the next one. A loss shorter than the session timeout changes no answer."""
+    world = World(brokers=3)
+    is_asked = place == "controller"
+    node = next(one for one in world.nodes.values() if one.core.controller.is_active is is_asked)
+    named = controllers(node)
+    assert set(named) == {node.core.image.controller_id}
+    world.cut_store(node.broker_id)
+    world.advance(node.core.settings.store_session_timeout_ms - 1)
+    assert controllers(node) == named
+    world.advance(1)
+    assert controllers(node) == [NO_BROKER] * 2
+    world.heal()
+    assert controllers(node) == named
+
+
+def test_a_broker_that_was_the_controller_names_no_controller_until_it_hears_of_one() -> None:
+    """Its session has ended, and with it its office; the next controller cannot reach it."""
+    world = World(brokers=3)
+    node = next(one for one in world.nodes.values() if one.core.controller.is_active)
+    for other in world.nodes:
+        if other != node.broker_id:
+            world.cut(node.broker_id, other)
+    world.expire_session(node.broker_id)
+    world.advance(5_000)
+    assert node.core.store_session.is_connected
+    assert not node.core.controller.is_active
+    assert node.core.image.controller_id == node.broker_id
+    assert controllers(node) == [NO_BROKER] * 2
+
+
+def controllers(node: SimNode) -> list[BrokerId]:
+    """Who is the controller by DescribeCluster and by Metadata, as the node's own host asks."""
+    return [node.ask(DescribeClusterRequest()).controller_id, node.ask(MetadataRequest([])).controller_id]
 
 
 def test_what_may_be_done_is_told_when_asked(node: SimNode) -> None:

@@ -87,5 +87,6 @@ def test_without_a_controller_the_client_asks_again() -> None:
     world.settle()
     controller = world.nodes[1].core.image.controller_id
     node = next(one for one in world.nodes.values() if one.broker_id != controller)
-    node.core.image.controller_id = -1
+    world.cut_store(node.broker_id)
+    world.advance(node.core.settings.store_session_timeout_ms)
     assert quorum(node).error_code == ErrorCode.LEADER_NOT_AVAILABLE

@@ -21,6 +21,7 @@ from odradek.metadata.store import (
     SessionOpened,
     WatchFired,
 )
+from odradek.metadata.tree import TableFailed
 from odradek.server.node.store_session import REOPENING_MS, SessionEvent, StoreSession
 from odradek.testing.sim import SimNode, World
 from odradek.timer import Timer
@@ -47,9 +48,10 @@ class User:
 
 class Bench:
     def __init__(self) -> None:
-        self.store = MemoryStore()
+        self.clock = ManualClock()
+        self.store = MemoryStore(now_ms=self.clock.monotonic_ms)
         self.port = self.store.session()
-        self.timer = Timer(ManualClock())
+        self.timer = Timer(self.clock)
         self.session = StoreSession(self.port, self.timer)
         self.one, self.two = User(self.session), User(self.session)
         self.session.open()
@@ -136,6 +138,39 @@ def test_a_session_closed_by_a_user_at_its_end_is_not_opened_again() -> None:
     bench.timer.advance()
     bench.store.deliver()
     assert bench.store.table.sessions() == []
+
+
+# --- whether there is a session
+
+
+def test_a_session_is_lost_some_time_after_its_connection() -> None:
+    """ZooKeeper alone ends its sessions: while it is away there is no event."""
+    bench = Bench()
+    assert (bench.session.is_connected, bench.session.is_lost(10)) == (True, False)
+    bench.port.is_cut = True
+    bench.clock.advance(9)
+    assert (bench.session.is_connected, bench.session.is_lost(10)) == (False, False)
+    bench.clock.advance(1)
+    assert (bench.session.is_connected, bench.session.is_lost(10)) == (False, True)
+    bench.port.is_cut = False
+    assert (bench.session.is_connected, bench.session.is_lost(10)) == (True, False)
+    assert bench.session.ended == 0
+
+
+def test_ended_sessions_are_counted_and_attempts_are_not() -> None:
+    bench = Bench()
+    seen: list[tuple[bool, bool]] = []
+    bench.one.then = lambda event: seen.append((bench.session.is_connected, bench.session.is_lost(1_000)))
+    bench.store.engine.open_session = _full  # type: ignore[method-assign]
+    bench.port.expire()
+    bench.store.deliver()
+    assert bench.one.events == [SessionOpened(1), SessionEnded(), SessionEnded()]
+    assert seen == [(False, True), (False, True)]
+    assert bench.session.ended == 1
+
+
+def _full(lease: bytes = b"") -> int:
+    raise TableFailed("the disk is full")
 
 
 # --- a whole broker behind it

@@ -180,6 +180,10 @@ class _WithBarriers:
         # The numbers that the holder's operations have, by the session's.
         self._numbers: dict[int, int] = {}
 
+    @property
+    def lost_for_ms(self) -> int | None:
+        return self._session.lost_for_ms
+
     def open(self, on_event: Callable[[StoreEvent], None]) -> None:
         def report(event: StoreEvent) -> None:
             if self._world.is_barrier(self._session, event):

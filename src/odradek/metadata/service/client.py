@@ -38,7 +38,6 @@ from odradek.metadata.channel import Link, LinkEnd, MalformedMessage, RunSliced
 from odradek.metadata.limits import above_limits
 from odradek.metadata.remote_session import (
     REDIAL_MS_MAX,
-    REDIAL_MS_MIN,
     Attempt,
     Call,
     OnClosed,
@@ -187,8 +186,7 @@ class ClientSession(RemoteSession[ToClient, Message, Call, _Attempt]):
                 self._end()
             case SessionState.OPEN:
                 _log.warning("the connection to the metadata store is lost: %s", reason)
-                self.state = SessionState.AWAY
-                self._redial_ms = REDIAL_MS_MIN
+                self._go_away()
                 self._plan_tick()
             case SessionState.AWAY:
                 self._plan_tick()

@@ -280,8 +280,7 @@ class ZooKeeperSession(RemoteSession[ToClient, ToServer, _Call, _Attempt]):
         match self.state:
             case SessionState.OPEN:
                 _log.warning("the connection to ZooKeeper is lost: %s", self._last_reason)
-                self.state = SessionState.AWAY
-                self._redial_ms = REDIAL_MS_MIN
+                self._go_away()
                 self._plan_tick()
             case SessionState.OPENING | SessionState.AWAY:
                 self._plan_tick()

@@ -27,7 +27,7 @@ def handle(
         respond(_refusal(request.endpoint_type))
         return
     image = core.image
-    response = DescribeClusterResponse(cluster_id=image.cluster_id, controller_id=image.controller_id)
+    response = DescribeClusterResponse(cluster_id=image.cluster_id, controller_id=core.controller_id)
     for broker in image.brokers.values():
         endpoint = broker.endpoint(context.listener)
         if endpoint is not None:

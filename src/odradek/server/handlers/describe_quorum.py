@@ -52,15 +52,13 @@ def _is_for_metadata(topics: Sequence[TopicData]) -> bool:
 
 
 def _quorum(core: BrokerCore, context: RequestContext) -> DescribeQuorumResponse:
-    image = core.image
-    if image.controller_id == NO_BROKER:
+    image, controller_id = core.image, core.controller_id
+    if controller_id == NO_BROKER:
         code = ErrorCode.LEADER_NOT_AVAILABLE
         found = PartitionDataResponse(0, code, "the cluster has no controller at this moment")
         return DescribeQuorumResponse(topics=[TopicDataResponse(KRAFT_METADATA_TOPIC, [found])])
     voters = [ReplicaState(one, log_end_offset=_NOTHING) for one in sorted(image.brokers)]
-    found = PartitionDataResponse(
-        0, 0, None, image.controller_id, image.controller_epoch, _NOTHING, voters, []
-    )
+    found = PartitionDataResponse(0, 0, None, controller_id, image.controller_epoch, _NOTHING, voters, [])
     nodes = []
     for broker_id, broker in sorted(image.brokers.items()):
         endpoint = broker.endpoint(context.listener)

@@ -132,7 +132,7 @@ def _response(
     core: BrokerCore, context: RequestContext, request: MetadataRequest, failures: _Failures
 ) -> Steps[Response]:
     image = core.image
-    response = MetadataResponse(cluster_id=image.cluster_id, controller_id=image.controller_id)
+    response = MetadataResponse(cluster_id=image.cluster_id, controller_id=core.controller_id)
     for broker in image.brokers.values():
         endpoint = broker.endpoint(context.listener)
         if endpoint is not None:

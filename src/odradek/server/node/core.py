@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import RunSteps, Slices
-from odradek.base.ids import NO_EPOCH, BrokerId, TopicId
+from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, TopicId
 from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
 from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.controller.requests import Answer, ControllerRequest, Refused
@@ -33,7 +33,7 @@ from odradek.server.node.coordinators.internal_topic import InternalTopic, Topic
 from odradek.server.node.coordinators.producer_ids import ProducerIds
 from odradek.server.node.coordinators.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.server.node.forwarding.any_controller import AnyController
-from odradek.server.node.forwarding.forwarding import Forwarding
+from odradek.server.node.forwarding.forwarding import Forwarding, known_controller
 from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.hand_over import HandOver
 from odradek.server.node.isr_writer import IsrWriter
@@ -370,6 +370,17 @@ class BrokerCore:
                 decided(answer)
 
         self.controller.submit(request, answered)
+
+    @property
+    def controller_id(self) -> BrokerId:
+        """The controller, as clients are told; NO_BROKER if none is known.
+
+        A broker that has lost the metadata store for its session timeout would not hear of the next one. A
+        shorter loss changes nothing: the session goes on, and clients keep the controller that they know.
+        """
+        if self.store_session.is_lost(self.settings.store_session_timeout_ms):
+            return NO_BROKER
+        return known_controller(self.broker_id, self.controller, self.image)
 
     def asked_of(self, context: RequestContext) -> BrokerId:
         """The broker to which the client has sent the request."""

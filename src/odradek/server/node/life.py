@@ -153,6 +153,11 @@ class _LivingStore:
         """See `MetadataStore.limits`."""
         return self._store.limits
 
+    @property
+    def lost_for_ms(self) -> int | None:
+        """See `MetadataStore.lost_for_ms`."""
+        return self._store.lost_for_ms
+
     def open(self, on_event: OnStoreEvent) -> None:
         """See `MetadataStore.open`."""
         living: Callable[[StoreEvent], None] = self._life.report(on_event)

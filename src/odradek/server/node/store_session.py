@@ -56,6 +56,8 @@ class StoreSession:
         self._callers: dict[int, Callable[[Result], None]] = {}
         # Whether there is an open session: the last one that was opened has not ended.
         self._is_open = False
+        self.ended = 0
+        """How many sessions have ended that were open, as the metadata store or its client says."""
         # The next attempt, if the last one has failed.
         self._reopening: TimedCall | None = None
         # Whether `close` was called: nothing more is reported, and no session is opened.
@@ -65,6 +67,19 @@ class StoreSession:
     def limits(self) -> StoreLimits:
         """The limits of the store for one operation."""
         return self._store.limits
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a session, and a connection for it as far as is known."""
+        return self._is_open and self._store.lost_for_ms is None
+
+    def is_lost(self, after_ms: int) -> bool:
+        """Whether there is no session, or its connection was lost `after_ms` or longer ago.
+
+        A session with ZooKeeper ends only by ZooKeeper's word, so it may be lost for ever.
+        """
+        lost_for_ms = self._store.lost_for_ms
+        return not self._is_open or (lost_for_ms is not None and lost_for_ms >= after_ms)
 
     def join(self, user: SessionUser) -> None:
         """Give `user` the events from now on."""
@@ -106,6 +121,7 @@ class StoreSession:
                 self._report(event)
             case SessionEnded():
                 was_open, self._is_open = self._is_open, False
+                self.ended += was_open
                 self._callers.clear()
                 self._report(event)
                 self._open_again(at_once=was_open)

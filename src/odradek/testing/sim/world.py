@@ -71,7 +71,7 @@ class World:
         """Who watches this world; it changes nothing."""
         self.chance = SeededChance(seed)
         self.clock = ManualClock()
-        self.store = MemoryStore(limits)
+        self.store = MemoryStore(limits, self.clock.monotonic_ms)
         self.brokers_meant = brokers
         self.all_stop = False
         """What `Surroundings.all_stop` of every node says."""

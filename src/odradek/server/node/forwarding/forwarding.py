@@ -70,6 +70,13 @@ class ControllerRole(Protocol):
         """Whether this broker is the controller."""
 
 
+def known_controller(broker_id: BrokerId, own: ControllerRole, image: ClusterImage) -> BrokerId:
+    """Returns the controller as the broker knows it; NO_BROKER if it was that, and no successor is known."""
+    if own.is_active:
+        return broker_id
+    return NO_BROKER if image.controller_id == broker_id else image.controller_id
+
+
 class Forwarding:
     """The requests of one broker that the controller is to decide."""
 
@@ -127,12 +134,7 @@ class Forwarding:
 
     def look(self) -> None:
         """See who is the controller; called after each order of a controller, too."""
-        if self._controller.is_active:
-            controller_id = self._broker_id
-        else:
-            controller_id = self._image.controller_id
-            if controller_id == self._broker_id:  # it was, and its successor is not known
-                controller_id = NO_BROKER
+        controller_id = known_controller(self._broker_id, self._controller, self._image)
         known = controller_id, self._image.controller_epoch
         if known != self._known:
             self._known = known
