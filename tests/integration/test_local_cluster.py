@@ -57,11 +57,7 @@ class Cluster:
 
     def pids(self) -> dict[int, int]:
         """The brokers' processes that live."""
-        kept = self.data / "cluster.json"
-        if not kept.exists():
-            return {}
-        sockets = Path(json.loads(kept.read_text())["sockets"])
-        return {one: found.pid for one, (found, _) in find_processes(sockets, IDS).items()}
+        return {one: found.pid for one, (found, _) in find_processes(self.data, IDS).items()}
 
     def stop(self) -> int:
         """Stop the supervisor and its brokers; returns the exit code."""

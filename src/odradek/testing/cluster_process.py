@@ -135,7 +135,7 @@ class ClusterProcess:
             self.kill_supervisor()
         if (self.data_dir / CLUSTER_FILE).exists():
             sockets = self.sockets
-            for found, _ in find_processes(sockets, self.broker_ids).values():
+            for found, _ in find_processes(self.data_dir, self.broker_ids).values():
                 os.kill(found.pid, signal.SIGKILL)
             shutil.rmtree(sockets, ignore_errors=True)
         for supervisor in self._killed:
@@ -155,7 +155,7 @@ class ClusterProcess:
 
 def process_of(data_dir: Path, broker_id: BrokerId) -> int:
     """The process of a broker of the cluster in that directory; the broker must be running."""
-    document = json.loads(process_file(_sockets_of(data_dir), broker_id).read_text())
+    document = json.loads(process_file(data_dir, broker_id).read_text())
     return int(document["pid"])
 
 

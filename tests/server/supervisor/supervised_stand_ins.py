@@ -14,6 +14,7 @@ from odradek.base.ids import BrokerId
 from odradek.server.process.log_lines import LogOptions
 from odradek.server.supervisor import processes, supervise
 from odradek.server.supervisor.preparation import BrokerOptions
+from odradek.server.supervisor.processes import FoundProcess
 from odradek.server.supervisor.store_port import OnSession, ServedStore
 from tests.server.supervisor import stand_ins
 
@@ -34,9 +35,13 @@ class Store:
 
 
 def main(orders: Path, data: Path, count: int) -> int:
+    def alive(sockets: str) -> dict[BrokerId, FoundProcess]:
+        found = processes.find_processes(data, range(1, count + 1), former=Path(sockets))
+        return {one: process for one, (process, _) in found.items()}
+
     async def serve_store(directory: str, file: Path, on_session: OnSession) -> ServedStore:
         lost = words(orders / "lost")
-        for broker_id, (found, _) in processes.find_processes(Path(directory), range(1, count + 1)).items():
+        for broker_id, found in alive(directory).items():
             if str(broker_id) not in lost:
                 asyncio.get_running_loop().call_later(0.05, on_session, broker_id, found.pid)
         return Store(orders)

@@ -73,6 +73,7 @@ def run(directory: Path, test: Test) -> None:
         reports = Reports()
         tried = Processes(
             directory,
+            directory,
             ARGUMENTS,
             SETTINGS,
             inherits_input=False,
@@ -145,7 +146,8 @@ def test_another_supervisor_finds_it_watches_it_and_ends_it(tmp_path: Path) -> N
     async def go_on(tried: Processes, reports: Reports) -> None:
         found = find_processes(tmp_path, SETTINGS)
         assert [one.pid for one, _ in found.values()] == first
-        assert found[1] == (FoundProcess(first[0] or 0, "odradek: listening on 127.0.0.1:9001"), ARGUMENTS)
+        line, file = "odradek: listening on 127.0.0.1:9001", process_file(tmp_path, 1)
+        assert found[1] == (FoundProcess(first[0] or 0, line, file), ARGUMENTS)
         tried.adopt(1, found[1][0])
         tried.send(1, signal.SIGTERM)
         assert await reports.next() == ("exited", 1, Exited(None))
@@ -161,6 +163,33 @@ def test_another_supervisor_finds_it_watches_it_and_ends_it(tmp_path: Path) -> N
     run(tmp_path, go_on)
 
 
+def test_a_process_whose_file_is_removed_is_not_taken_for_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def start(tried: Processes, reports: Reports) -> None:
+        tried.spawn(1)
+        await reports.next()
+
+    async def go_on(tried: Processes, reports: Reports) -> None:
+        found, _ = find_processes(tmp_path, SETTINGS)[1]
+        monkeypatch.setattr(processes, "LOOK_S", 0)
+        tried.adopt(1, found)
+        found.file.unlink()
+        looks: list[int] = []
+
+        def is_running(pid: int) -> bool:
+            looks.append(pid)
+            return len(looks) < 3
+
+        monkeypatch.setattr(processes, "is_running", is_running)
+        assert await reports.next() == ("exited", 1, Exited(None))
+        assert looks == [found.pid] * 3
+        assert not found.file.exists(), "looking makes no file"
+
+    run(tmp_path, start)
+    run(tmp_path, go_on)
+
+
 def test_a_process_with_other_settings_is_refused(tmp_path: Path) -> None:
     async def start(tried: Processes, reports: Reports) -> None:
         tried.spawn(1)
@@ -168,11 +197,11 @@ def test_a_process_with_other_settings_is_refused(tmp_path: Path) -> None:
 
     run(tmp_path, start)
     found = find_processes(tmp_path, SETTINGS)[1]
-    refuse_other_settings(tmp_path, 1, found, ARGUMENTS, SETTINGS[1])
+    refuse_other_settings(1, found, ARGUMENTS, SETTINGS[1])
     with pytest.raises(DataDirectoryError, match=rf"1 still runs \(process {found[0].pid}\) with other"):
-        refuse_other_settings(tmp_path, 1, found, ARGUMENTS, {**SETTINGS[1], "num.partitions": "3"})
+        refuse_other_settings(1, found, ARGUMENTS, {**SETTINGS[1], "num.partitions": "3"})
     with pytest.raises(DataDirectoryError, match="broker 1 still runs"):
-        refuse_other_settings(tmp_path, 1, found, [], SETTINGS[1])
+        refuse_other_settings(1, found, [], SETTINGS[1])
 
 
 def test_a_file_that_does_not_name_its_process_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from odradek.server.process.store_server import is_running
 from odradek.server.supervisor.cluster_states import Exited
 from odradek.server.supervisor.processes import find_processes
 from odradek.server.supervisor.supervise import in_words, joined_line
@@ -71,9 +70,13 @@ class Supervisor:
 
     def living(self) -> dict[int, int]:
         """The processes of the brokers that live."""
-        if not (self.data / "cluster.json").exists():
-            return {}
-        return {one: found.pid for one, (found, _) in find_processes(self.sockets, IDS).items()}
+        found = find_processes(self.data, IDS, former=self.sockets if self.has_started else None)
+        return {one: process.pid for one, (process, _) in found.items()}
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it, or one before it, has written down what the cluster is."""
+        return (self.data / "cluster.json").exists()
 
     def order(self, name: object, text: str) -> None:
         (self.orders / str(name)).write_text(text)
@@ -99,7 +102,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         one.process.stdout.close()
     for pid in started[-1].living().values():
         os.kill(pid, signal.SIGKILL)
-    if (tmp_path / "data" / "cluster.json").exists():
+    if started[-1].has_started:
         shutil.rmtree(started[-1].sockets, ignore_errors=True)
 
 
@@ -127,6 +130,9 @@ class TestProcess:
         ]
         assert tried.said[-2:][0] == "the store has stopped\n"
         assert not tried.sockets.exists()
+        assert sorted(os.listdir(tried.data)) == [".lock", "cluster.json"], (
+            "no settings, which have passwords"
+        )
 
     def test_a_broker_that_crashes_is_started_again(self, start: Start) -> None:
         tried = start()
@@ -188,6 +194,43 @@ class TestProcess:
         assert second.end() == 0
         assert second.living() == {}
 
+    @pytest.mark.parametrize("removes", ["files", "directory"])
+    def test_the_next_supervisor_needs_nothing_of_the_sockets(self, start: Start, removes: str) -> None:
+        """Those who clean up old files in /tmp remove what is in the directory, or all of it."""
+        first = start()
+        first.until("started within")
+        before = first.living()
+        first.crash()
+        sockets = first.sockets
+        shutil.rmtree(sockets)
+        if removes == "files":
+            sockets.mkdir(mode=0o700)
+        second = start()
+        second.until("listening")
+        assert second.living() == before
+        assert second.sockets == sockets
+        assert sockets.stat().st_mode & 0o777 == 0o700
+        second.send(signal.SIGTERM)
+        assert second.end() == 0
+
+    def test_processes_of_a_version_with_the_files_beside_the_sockets_are_found(self, start: Start) -> None:
+        first = start()
+        first.until("started within")
+        before = first.living()
+        first.crash()
+        for path in [*first.data.glob("*.process"), *first.data.glob("*.properties")]:
+            path.rename(first.sockets / path.name)  # with the lock, which is the file's
+        second = start()
+        second.until("listening")
+        assert second.living() == before
+        os.kill(before[3], signal.SIGKILL)
+        second.until("broker 3 stand-in serves")
+        assert (second.data / "broker-3.process").exists()
+        assert {**second.living(), 3: 0} == {**before, 3: 0}
+        second.send(signal.SIGTERM)
+        assert second.end() == 0
+        assert second.living() == {}
+
     @pytest.mark.parametrize("adopts", [False, True])
     def test_it_stops_also_when_somebody_has_removed_the_sockets(self, start: Start, adopts: bool) -> None:
         tried = start()
@@ -206,7 +249,7 @@ class TestProcess:
         )
         tried.send(signal.SIGTERM)
         assert tried.end() == 0
-        assert not [pid for pid in before.values() if is_running(pid)]
+        assert tried.living() == {}
         assert not any("Traceback" in line for line in tried.said)
 
     def test_a_process_that_does_not_come_back_is_replaced(self, start: Start) -> None:

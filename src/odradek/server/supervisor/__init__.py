@@ -5,6 +5,7 @@
     broker_settings  the settings of a cluster, spread over its brokers                        without I/O
     cluster_file     what a cluster keeps from one start to the next: its size, ports, sockets
     directories      which directories are a cluster's, and which are refused
+    lost_brokers     brokers that run, without a file that names their process
     ports            ports held for brokers that are not running
     processes        brokers as processes: started by exec, found again, watched, signalled
     supervise        the loop that puts them together

@@ -2,6 +2,7 @@
 
     D/cluster.json      what the cluster is                    D/broker-1, D/broker-2, ...  a broker's logs
     D/metadata.db       the metadata store                     D/.lock                      one supervisor
+    D/broker-1.process, D/broker-1.properties, ...             its process, see `processes`
 
 Invariant: a start that is refused has changed nothing on disk.
 """
@@ -149,11 +150,17 @@ class SocketDirectory:
         os.close(self._descriptor)
 
 
-def socket_directory(kept: KeptCluster | None, parents: Callable[[], tuple[str, ...]]) -> SocketDirectory:
+def socket_directory(
+    kept: KeptCluster | None, parents: Callable[[], tuple[str, ...]], *, is_in_use: bool = False
+) -> SocketDirectory:
     """Returns the directory of sockets that the cluster had, if it is there and private, else a new one.
 
+    With `is_in_use` brokers live that look for it where it was: one that is gone is made there again.
     `parents` are the directories to make it in, the first one preferred. Raises DataDirectoryError.
     """
+    if kept is not None and is_in_use:
+        with suppress(OSError):
+            os.mkdir(kept.sockets, 0o700)
     if kept is not None and is_private(kept.sockets):
         return SocketDirectory(kept.sockets)
     for parent in parents():

@@ -2,7 +2,7 @@
 
 lock          of an existing cluster: another supervisor of it is refused first
 directories   whose they are
-processes     those that an earlier supervisor has started and that live, with the same settings
+processes     those that an earlier supervisor has started and that live, with the same settings; none else
 ports         all are held: one that is in use refuses the start
 changes       a new cluster's directory and lock, the directory of the sockets, `cluster.json`
 """
@@ -29,6 +29,7 @@ from odradek.server.supervisor.directories import (
     socket_directory,
     temporary_directories,
 )
+from odradek.server.supervisor.lost_brokers import refuse_lost_brokers
 from odradek.server.supervisor.ports import HeldPorts
 from odradek.server.supervisor.processes import FoundProcess, find_processes, refuse_other_settings
 from odradek.storage import file_names
@@ -105,22 +106,21 @@ def prepare(settings: ClusterSettings, options: BrokerOptions) -> PreparedCluste
     kept = check_directories(files, settings)
     inherits_input = options.until_eof and not os.isatty(STANDARD_INPUT)
     arguments = options.arguments(until_eof=inherits_input)
-    alive = {}
-    if kept is not None and is_private(kept.sockets):
-        alive = find_processes(Path(kept.sockets), settings.broker_ids)
+    former = Path(kept.sockets) if kept is not None and is_private(kept.sockets) else None
+    alive = find_processes(Path(first), settings.broker_ids, former=former)
+    refuse_lost_brokers(files, settings, alive)
     ports = HeldPorts()
     chosen = _hold_ports(settings, kept, alive, ports)
     if kept is not None:
         for broker_id, one in alive.items():
             refuse_other_settings(
-                Path(kept.sockets),
                 broker_id,
                 one,
                 arguments,
                 settings.settings_of(broker_id, chosen[broker_id], kept.sockets),
             )
     lock = lock or lock_cluster(files, first)
-    sockets = socket_directory(kept, temporary_directories)
+    sockets = socket_directory(kept, temporary_directories, is_in_use=bool(alive))
     cluster = KeptCluster(settings.count, sockets.path, chosen)
     if cluster != kept:
         write_cluster_file(files, first, cluster)

@@ -1,6 +1,6 @@
 """The brokers' processes: started by exec, found again by the next supervisor, watched and signalled.
 
-In the directory of the sockets each broker has two files:
+In the first directory of the cluster each broker has two files, until a clean stop:
 
     broker-2.properties   all its settings: a restart uses those that the cluster was started with
     broker-2.process      {"pid": 4711, "arguments": [...], "line": "odradek: listening on ..."}
@@ -9,6 +9,9 @@ Invariants: a broker's process holds a lock on its second file from before it is
 because it inherits the descriptor. So a lock that is held says that the process lives, whoever has started
 it and whatever became of process ids, and one broker never has two processes. A process has a session of its
 own: no signal of the supervisor's terminal reaches it.
+
+An earlier version had these files in the directory of the sockets, where those who clean up old files find
+them. Its processes are found there.
 """
 
 import asyncio
@@ -44,6 +47,8 @@ class FoundProcess:
     pid: int
     line: str
     """What it said when it served; empty if nobody has read it."""
+    file: Path
+    """The file on which it holds a lock."""
 
 
 @dataclass(slots=True)
@@ -51,6 +56,7 @@ class _Live:
     """A process that lives."""
 
     pid: int
+    file: Path
     child: "subprocess.Popen[bytes] | None"
     """None if an earlier supervisor has started it."""
     line: bytes = b""
@@ -65,6 +71,7 @@ class Processes:
     def __init__(
         self,
         directory: Path,
+        sockets: Path,
         arguments: Sequence[str],
         settings: Mapping[BrokerId, Mapping[str, str]],
         *,
@@ -72,12 +79,15 @@ class Processes:
         on_ready: Callable[[BrokerId], None],
         on_exited: Callable[[BrokerId, Exited], None],
     ) -> None:
-        """`arguments` are those of `odradek serve` for all brokers, `settings` those of each.
+        """`directory` has the files of the processes, `sockets` is the directory that brokers need to serve.
+
+        `arguments` are those of `odradek serve` for all brokers, `settings` those of each.
 
         `on_ready` and `on_exited` are called in events of their own.
         """
         self._loop = asyncio.get_running_loop()
         self._directory = directory
+        self._sockets = sockets
         self._arguments = arguments
         self._settings = settings
         self._inherits_input = inherits_input
@@ -109,7 +119,7 @@ class Processes:
 
     def adopt(self, broker_id: BrokerId, found: FoundProcess) -> None:
         """Watch a process that an earlier supervisor has started."""
-        self._live[broker_id] = live = _Live(found.pid, None)
+        self._live[broker_id] = live = _Live(found.pid, found.file, None)
         self.lines[broker_id] = found.line
         self._look(broker_id, live)
 
@@ -135,12 +145,22 @@ class Processes:
         for broker_id, live in list(self._live.items()):
             self._forget(broker_id, live)
 
+    def remove_files(self) -> None:
+        """Remove the files of all processes; called when no process is left. Settings may have passwords."""
+        for broker_id in self._settings:
+            for path in (settings_file(self._directory, broker_id), process_file(self._directory, broker_id)):
+                with suppress(OSError):  # they do no harm
+                    path.unlink()
+
     def _started(self, broker_id: BrokerId) -> _Live:
         """Returns a new process that holds the lock of its broker. Raises OSError."""
+        if not self._sockets.exists():
+            raise FileNotFoundError(0, "no sockets")
         settings = settings_file(self._directory, broker_id)
         _write_private(settings, render_properties(self._settings[broker_id]))
         command = command_of(settings, self._arguments)
-        descriptor = _open_locked(process_file(self._directory, broker_id))
+        file = process_file(self._directory, broker_id)
+        descriptor = _open_locked(file, create=True)
         if descriptor is None:
             raise BlockingIOError(0, "its process still runs")
         try:
@@ -159,12 +179,12 @@ class Processes:
                 raise
         finally:
             os.close(descriptor)
-        return _Live(child.pid, child)
+        return _Live(child.pid, file, child)
 
     def _reason_of(self, error: OSError) -> str:
         """Why a process could not be started; without the directory no broker finds the store's socket."""
-        if not self._directory.exists():
-            return f"somebody has removed {self._directory}, which has the sockets: restart the cluster"
+        if not self._sockets.exists():
+            return f"somebody has removed {self._sockets}, which has the sockets: restart the cluster"
         return (error.strerror or str(error)).lower()
 
     def _read(self, broker_id: BrokerId, live: _Live) -> None:
@@ -187,7 +207,7 @@ class Processes:
         if line.startswith(READY):
             self.lines[broker_id] = line
             with suppress(OSError):  # the next supervisor then tells the addresses from the settings
-                _note_line(process_file(self._directory, broker_id), line)
+                _note_line(live.file, line)
             self._on_ready(broker_id)
 
     def _reap(self) -> None:
@@ -208,9 +228,9 @@ class Processes:
     def _look(self, broker_id: BrokerId, live: _Live) -> None:
         """Report the end of a process that is no child, or look again later."""
         try:
-            descriptor = _open_locked(process_file(self._directory, broker_id))
+            descriptor = _open_locked(live.file)
             is_alive = descriptor is None
-        except FileNotFoundError:  # somebody has removed the directory: the process id is all that is left
+        except FileNotFoundError:  # somebody has removed it: the process id is all that is left
             descriptor, is_alive = None, is_running(live.pid)
         if descriptor is not None:
             os.close(descriptor)
@@ -243,24 +263,23 @@ def process_file(directory: Path, broker_id: BrokerId) -> Path:
 
 
 def find_processes(
-    directory: Path, broker_ids: Iterable[BrokerId]
+    directory: Path, broker_ids: Iterable[BrokerId], *, former: Path | None = None
 ) -> dict[BrokerId, tuple[FoundProcess, Sequence[str]]]:
     """Returns the processes of an earlier supervisor that live, each with its arguments; changes nothing.
 
-    Raises DataDirectoryError if it cannot be known which process it is.
+    `former` is the directory where an earlier version had their files. Raises DataDirectoryError if it cannot
+    be known which process it is.
     """
     found: dict[BrokerId, tuple[FoundProcess, Sequence[str]]] = {}
+    directories = [directory] if former is None else [directory, former]
     for broker_id in broker_ids:
-        path = process_file(directory, broker_id)
-        if not path.exists():
-            continue
-        descriptor = _open_locked(path)
-        if descriptor is not None:
-            os.close(descriptor)
+        files = (process_file(one, broker_id) for one in directories)
+        path = next(filter(_is_held, files), None)
+        if path is None:
             continue
         try:
             document = json.loads(path.read_text())
-            process = FoundProcess(int(document["pid"]), str(document["line"]))
+            process = FoundProcess(int(document["pid"]), str(document["line"]), path)
             found[broker_id] = process, [str(one) for one in document["arguments"]]
         except (ValueError, KeyError, TypeError):
             raise DataDirectoryError(
@@ -271,7 +290,6 @@ def find_processes(
 
 
 def refuse_other_settings(
-    directory: Path,
     broker_id: BrokerId,
     found: tuple[FoundProcess, Sequence[str]],
     arguments: Sequence[str],
@@ -279,7 +297,7 @@ def refuse_other_settings(
 ) -> None:
     """Raises DataDirectoryError if a process that lives was started with other settings or arguments."""
     process, given = found
-    path = settings_file(directory, broker_id)
+    path = settings_file(process.file.parent, broker_id)
     had = path.read_text(encoding="utf-8") if path.exists() else ""
     if list(given) != list(arguments) or had != render_properties(settings):
         raise DataDirectoryError(
@@ -288,9 +306,20 @@ def refuse_other_settings(
         )
 
 
-def _open_locked(path: Path) -> int | None:
+def _is_held(path: Path) -> bool:
+    """Whether a process holds the lock of a file."""
+    try:
+        descriptor = _open_locked(path)
+    except FileNotFoundError:
+        return False
+    if descriptor is not None:
+        os.close(descriptor)
+    return descriptor is None
+
+
+def _open_locked(path: Path, *, create: bool = False) -> int | None:
     """Returns a descriptor of a file with its lock, None if a process holds the lock. Raises OSError."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | (os.O_CREAT if create else 0) | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -88,6 +88,7 @@ class _Supervisor:
         self._loop = asyncio.get_running_loop()
         self._states = ClusterStates(self._ids, prepared.settings.session_timeout_ms + RETURN_GRACE_MS)
         self._processes = Processes(
+            Path(prepared.settings.log_dirs[0]),
             Path(prepared.sockets.path),
             prepared.arguments,
             {one: prepared.settings_of(one) for one in self._ids},
@@ -122,6 +123,7 @@ class _Supervisor:
         except BaseException:
             self._processes.close()
             if not prepared.found:
+                self._processes.remove_files()
                 prepared.sockets.remove()
             raise
         try:
@@ -133,6 +135,7 @@ class _Supervisor:
         finally:
             await self._store.stop()
             self._processes.close()
+        self._processes.remove_files()
         prepared.sockets.remove()
         _log.info("stopped")
         return code
