@@ -319,11 +319,42 @@ def test_a_controller_that_cannot_write_does_not_wait_for_ever() -> None:
     node = controller_of(world)
     world.cut_store(node.broker_id)
     node.begin_stop()
-    world.advance(3 * SHUTDOWN_TIMEOUT_MS + 2 * BACKOFF_MS)
+    world.advance(SHUTDOWN_TIMEOUT_MS - 1)
+    assert isinstance(node.stage, stages.HandOver)
+    world.advance(1)
     assert not isinstance(node.stage, stages.HandOver)
     world.heal()
     world.advance(stages.DRAIN_MS_MAX)
     assert node.is_over
+
+
+@pytest.mark.parametrize("place", ["controller", "other"])
+def test_without_the_metadata_store_there_is_one_attempt(
+    place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """ZooKeeper is away, and its sessions do not end: a second attempt would wait as long."""
+    world = loaded()
+    node = controller_of(world) if place == "controller" else others_of(world)[0]
+    for broker_id in world.nodes:
+        world.cut_store(broker_id)
+    node.begin_stop()
+    world.advance(SHUTDOWN_TIMEOUT_MS)
+    assert not isinstance(node.stage, stages.HandOver)
+    assert node.core.hand_over.state is State.ENDED
+    said = "stops with its leaderships: it has no connection to the metadata store; "
+    assert said in caplog.text
+    assert led(node) == MANY // 3
+
+
+def test_a_broker_that_alone_has_lost_the_store_hands_over(caplog: pytest.LogCaptureFixture) -> None:
+    """The controller has the store: the one attempt succeeds."""
+    world = loaded()
+    node = others_of(world)[0]
+    world.cut_store(node.broker_id)
+    node.begin_stop()
+    world.settle()
+    assert (led(node), node.core.hand_over.state) == (0, State.ENDED)
+    assert "stops with its leaderships" not in caplog.text
 
 
 @pytest.mark.parametrize("place", ["controller", "other"])

@@ -8,7 +8,8 @@ leads nothing that another replica in sync could lead, or until it has asked oft
     (new)      begin                                          ASKING
     ASKING     the answer: nothing remains                    ENDED
     ASKING     the answer: some partitions remain; an error;  RESTING, or after the last attempt ENDED, and
-               no answer within SHUTDOWN_TIMEOUT_MS           also if all brokers of the cluster stop
+               no answer within SHUTDOWN_TIMEOUT_MS           also if all brokers of the cluster stop, or if
+                                                              this one has no connection to the store
     RESTING    the backoff is over                            ASKING, or ENDED if no other broker lives
     any        the session with the store ends                ENDED: the others lead what this one led, or,
                                                               without the store, nobody can move anything
@@ -60,6 +61,10 @@ class Followed(Protocol):
 
 class Session(Protocol):
     """This broker's session with the metadata store."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a session, and a connection for it as far as is known."""
 
     def join(self, user: SessionUser) -> None:
         """Give `user` the events from now on."""
@@ -171,6 +176,14 @@ class HandOver:
         self._end()
 
     def _on_failed(self, reason: str) -> None:
+        if not self._session.is_connected:
+            # Most likely the controller has none either, and it can decide nothing without the store.
+            _log.warning(
+                "this broker stops with its leaderships: it has no connection to the metadata store; %s",
+                reason,
+            )
+            self._end()
+            return
         settings = self._settings()
         if self._attempts >= settings.controlled_shutdown_max_retries or self._all_stop():
             _log.warning("this broker stops although not all its leaderships have moved: %s", reason)
