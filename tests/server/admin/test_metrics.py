@@ -15,7 +15,7 @@ from odradek.server.admin.metric_parts import SAMPLES_PER_STEP
 from odradek.server.admin.metrics import metrics_in_steps
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.testing.sim import SimNode
+from odradek.testing.sim import SimNode, World
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.offset_commit import (
@@ -43,6 +43,30 @@ def samples(text: str, name: str) -> list[tuple[dict[str, str], float]]:
         for sample in family.samples
         if sample.name == name
     ]
+
+
+def test_the_session_with_the_metadata_store() -> None:
+    """A cut is seen at once, and an end counted once, although the next session is open soon."""
+    world = World(brokers=2)
+    node = world.nodes[2]
+
+    def told() -> tuple[float, float]:
+        text = exhaust(metrics_in_steps(view_of(node)))
+        ((_, connected),) = samples(text, "odradek_metadata_store_connected")
+        ((_, ended),) = samples(text, "odradek_metadata_store_sessions_ended_total")
+        return connected, ended
+
+    assert told() == (1, 0)
+    world.cut_store(2)
+    assert told() == (0, 0)
+    world.heal()
+    assert told() == (1, 0)
+    world.expire_session(2)
+    while told() == (1, 0):
+        assert world.step()
+    assert told() == (0, 1)
+    world.settle()
+    assert told() == (1, 1)
 
 
 def make_topic(node: SimNode, partitions: int, name: str = "wide") -> None:

@@ -93,6 +93,7 @@ def _families(broker: BrokerView) -> Iterator[Family | None]:
     yield from _waiting(broker)
     yield from _logs(broker)
     yield from _topics(broker)
+    yield from _store(broker)
     yield from replication_families(broker.node.core)
     yield from _groups(broker)
     yield InfoMetricFamily("odradek_build", "What runs here", {"version": __version__})
@@ -252,6 +253,23 @@ def _topics(broker: BrokerView) -> Iterator[Family]:
     ):
         meaning = f"Fetches of a {kind} answered at their deadline"
         yield CounterMetricFamily(f"odradek_{kind}_fetch_expirations", meaning, count)
+
+
+def _store(broker: BrokerView) -> Iterator[Family]:
+    """The session with the metadata store."""
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    session = broker.node.core.store_session
+    yield GaugeMetricFamily(
+        "odradek_metadata_store_connected",
+        "1 while the broker has a session with its metadata store and a connection to it, else 0",
+        int(session.is_connected),
+    )
+    yield CounterMetricFamily(
+        "odradek_metadata_store_sessions_ended",
+        "Sessions with the metadata store that ended before the broker closed them",
+        session.ended,
+    )
 
 
 def _groups(broker: BrokerView) -> Iterator[Family | None]:
