@@ -21,7 +21,7 @@ goes on until the end: requests are served, orders obeyed, and partitions that a
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Final, Protocol
 
@@ -157,7 +157,9 @@ class HandOver:
         self.state = State.ASKING
         self._attempts += 1
         attempt = self._attempts
-        self._wake_after(SHUTDOWN_TIMEOUT_MS, lambda: self._on_failed("there is no answer"))
+        self._wake_after(
+            SHUTDOWN_TIMEOUT_MS, lambda: self._on_failed(f"there is no answer; {self._led_words()}")
+        )
         request = ControlledShutdown(self._broker_id, self._registration.registered_epoch)
         self._any_controller.submit(request, lambda answer: self._on_answer(attempt, answer))
 
@@ -165,11 +167,11 @@ class HandOver:
         if self.state is not State.ASKING or attempt != self._attempts:
             return  # it comes too late
         if isinstance(answer, Refused):
-            self._on_failed(f"{answer.error.name}: {answer.message}")
+            self._on_failed(f"{answer.error.name}: {answer.message}; {self._led_words()}")
             return
         assert isinstance(answer, ShutdownProgress), answer
         if answer.remaining:
-            self._on_failed(_words_of(answer))
+            self._on_failed(f"no other replica in sync can lead {_names(answer.remaining)}")
             return
         took_ms = self._timer.clock.monotonic_ms() - self._begun_ms
         _log.info("other brokers lead what was led here, after %d ms", took_ms)
@@ -194,6 +196,16 @@ class HandOver:
         _log.info("not all leaderships have moved: %s; the next attempt is in %d ms", reason, backoff_ms)
         self._wake_after(backoff_ms, self._ask)
 
+    def _led_words(self) -> str:
+        """What this broker leads as far as it knows, in words."""
+        led = [
+            (topic.name, number)
+            for topic in self._image.live_topics()
+            for number, state in topic.partitions.items()
+            if state.leader == self._broker_id
+        ]
+        return f"led here: {_names(led) or 'nothing'}"
+
     def _wake_after(self, delay_ms: int, call: Callable[[], None]) -> None:
         if self._wake is not None:
             self._wake.cancel()
@@ -210,10 +222,8 @@ class HandOver:
         self._defer(self._ended)
 
 
-def _words_of(progress: ShutdownProgress) -> str:
-    """The number of the partitions that remain, and the first names."""
-    remaining = progress.remaining
-    names = ", ".join(f"{topic}-{number}" for topic, number in remaining[:_NAMES_LOGGED_MAX])
-    more = len(remaining) - _NAMES_LOGGED_MAX
-    listed = f"{names} and {more} more" if more > 0 else names
-    return f"no other replica in sync can lead {listed}"
+def _names(partitions: Sequence[tuple[str, int]]) -> str:
+    """The first names of some partitions, and how many more there are."""
+    names = ", ".join(f"{topic}-{number}" for topic, number in partitions[:_NAMES_LOGGED_MAX])
+    more = len(partitions) - _NAMES_LOGGED_MAX
+    return f"{names} and {more} more" if more > 0 else names
