@@ -16,7 +16,7 @@ from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.cli.cluster_world import ClusterWorld, connect_commands, document, said, table
+from tests.cli.cluster_world import SESSION_MS, ClusterWorld, connect_commands, document, said, table
 
 CONTROLLER: BrokerId = 1
 ORDERS = [(1, 2, 3), (2, 3, 1), (3, 1, 2), (1, 2, 3)]
@@ -350,6 +350,18 @@ def test_a_broker_is_drained(five: Five, capsys: pytest.CaptureFixture[str]) -> 
     for before, after in zip(ORDERS, five.replicas(), strict=True):
         assert set(before) - {3} < set(after), "other replicas stay"
     assert said(capsys, "drain", "3") == "Broker 3 has no replicas.\n"
+
+
+def test_what_is_drained_of_a_supervised_cluster_is_not_to_be_stopped(
+    five: Five, capsys: pytest.CaptureFixture[str]
+) -> None:
+    five.kill(1)
+    five.world.node(1, odradek_cluster_directory="/run/sockets")
+    five.world.advance(2 * SESSION_MS)
+    assert said(capsys, "drain", "3", "--execute").splitlines()[-1] == (
+        "Broker 3 has no replicas. Leave it running, and new topics may get some: serve --brokers takes no"
+        " fewer brokers yet."
+    )
 
 
 def test_a_broker_that_is_down_is_drained(five: Five, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,8 @@
 """`odradek cluster drain`: moves all replicas off a broker, so that it can be stopped for good."""
 
+from collections.abc import Iterable
+from typing import Final
+
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.cli.command_line import JSON, Command, Options, number, positional
@@ -7,9 +10,15 @@ from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.move_plan import brokers_are, numbered, plan_for
 from odradek.cli.moving import EXECUTE, NO_WAIT, SAVE, THROTTLE, check_execution, show_or_carry_out
 from odradek.cli.output import say
+from odradek.client.admin import Admin
 from odradek.client.cluster_state import ClusterState
+from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.configs import BROKER_RESOURCE
 from odradek.client.reassignment_admin import ReassignmentAdmin
 from odradek.client.replica_placement import Replicas, drained
+
+_SUPERVISED: Final = "odradek.cluster.directory"
+"""The setting that the supervisor of `serve --brokers` gives to its brokers."""
 
 
 def drain(options: Options) -> None:
@@ -40,7 +49,26 @@ def drain(options: Options) -> None:
     if kept:
         raise OdradekError(f"broker {broker} keeps {numbered(len(kept), 'replica')}")
     if options.execute and not options.no_wait and not options.json:
-        say(f"Broker {broker} has no replicas. New topics may get some until it is stopped.")
+        say(f"Broker {broker} has no replicas. {_next_step(config, racks)}")
+
+
+def _next_step(config: ClientConfig, others: Iterable[BrokerId]) -> str:
+    """What is to be done with a broker that has no replicas."""
+    if _is_supervised(config, others):
+        return "Leave it running, and new topics may get some: serve --brokers takes no fewer brokers yet."
+    return "New topics may get some until it is stopped."
+
+
+def _is_supervised(config: ClientConfig, others: Iterable[BrokerId]) -> bool:
+    """Whether `serve --brokers` runs these brokers; False if they do not say it."""
+    with Admin(config) as admin:
+        for one in others:
+            try:
+                entries = admin.describe_configs(BROKER_RESOURCE, str(one))
+            except OdradekError:  # it is down, or we may not ask
+                continue
+            return any(entry.name == _SUPERVISED and entry.value for entry in entries)
+    return False
 
 
 def _kept(
@@ -84,7 +112,8 @@ COMMAND = Command(
     details="Each replica goes to the broker that has the fewest of its topic, in a rack without a replica of"
     " the partition if there is one; other replicas stay where they are. The broker may be down. It fails if"
     " replicas must stay, after it has moved the others, and says why. 'odradek cluster reassign --verify'"
-    " and '--cancel' are for these moves, too.",
+    " and '--cancel' are for these moves, too. A cluster of serve --brokers cannot run with fewer brokers"
+    " yet: a broker that is drained there stays.",
     examples=(
         "odradek cluster drain 3",
         "odradek cluster drain 3 --execute --throttle 50,000,000",
