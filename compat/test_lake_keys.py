@@ -1,5 +1,6 @@
 """Pipelines that keep one row for each key, in Delta and Iceberg tables, by the formats' own jars."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,9 +92,11 @@ def test_the_record_of_a_later_time_wins_between_partitions(
     description = read_description(description.file)
     assert [one.records for one in run(description, spark)] == [0]
     producer = Producer({"bootstrap.servers": broker.bootstrap})
+    now_ms = time.time_ns() // 1_000_000  # retention would soon delete records of long ago
 
     def put(partition: int, timestamp: int, n: int, late: int) -> None:
-        producer.produce(topic, f'{{"n": {n}, "late": {late}}}', str(n), partition, timestamp=timestamp)
+        value = f'{{"n": {n}, "late": {late}}}'
+        producer.produce(topic, value, str(n), partition, timestamp=now_ms + timestamp)
 
     put(0, 2000, 1, 10)
     put(1, 1000, 1, 20)
