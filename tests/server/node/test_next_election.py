@@ -6,7 +6,9 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata import paths
+from odradek.metadata.memory import MemoryTable
 from odradek.metadata.store import Data, Delete, GetData, Operation, Result, SetData
+from odradek.metadata.tree import TableFailed
 from odradek.server.node.next_election import PAUSE_MS
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -22,29 +24,52 @@ def created(node: SimNode, name: str) -> ErrorCode:
     return ErrorCode(node.ask(creation(name)).topics[0].error_code)
 
 
+def by_hand(node: SimNode, *operations: Operation) -> Result:
+    """Somebody with a session of his own changes nodes; returns the last result."""
+    store, session = node.store, node.store.engine.open_session()
+    for operation in operations:
+        applied = store.engine.apply(session, operation)
+        store.tell(applied.events)
+    return applied.result
+
+
 @pytest.mark.parametrize("path", [STATE, paths.CONTROLLER_EPOCH])
 def test_a_node_that_cannot_be_read_stops_elections_until_it_is_mended(
     node: SimNode, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """/controller is deleted by hand, as operators do, while another node is damaged."""
     assert created(node, "orders") is ErrorCode.NONE
-    store, session = node.store, node.store.engine.open_session()
-
-    def by_hand(operation: Operation) -> Result:
-        applied = store.engine.apply(session, operation)
-        store.tell(applied.events)
-        return applied.result
-
-    whole = by_hand(GetData(path))
+    whole = by_hand(node, GetData(path))
     assert isinstance(whole, Data)
-    by_hand(SetData(path, b"junk"))
-    by_hand(Delete(paths.CONTROLLER))
+    by_hand(node, SetData(path, b"junk"), Delete(paths.CONTROLLER))
     node.settle()
     assert not node.core.controller.is_active
     node.advance(5 * PAUSE_MS)
     assert not node.core.controller.is_active
-    by_hand(SetData(path, whole.data))
+    by_hand(node, SetData(path, whole.data))
     node.advance(PAUSE_MS)
     assert node.core.controller.is_active
     assert created(node, "prices") is ErrorCode.NONE
     assert {one.levelno for one in caplog.records if "could not deal with" in one.message} == {logging.ERROR}
+
+
+def test_a_controller_that_cannot_read_the_cluster_again_is_elected_once_it_can(
+    node: SimNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write of unknown outcome makes it read everything again, when the next request comes."""
+
+    def fails(table: MemoryTable) -> None:
+        raise TableFailed("disk I/O error")
+
+    assert created(node, "orders") is ErrorCode.NONE
+    with monkeypatch.context() as broken:
+        broken.setattr(MemoryTable, "commit", fails)
+        assert created(node, "prices") is not ErrorCode.NONE
+    whole = by_hand(node, GetData(STATE))
+    assert isinstance(whole, Data)
+    by_hand(node, SetData(STATE, b"junk"))
+    assert created(node, "notes") is not ErrorCode.NONE
+    by_hand(node, SetData(STATE, whole.data))
+    node.advance(PAUSE_MS)
+    assert node.core.controller.is_active
+    assert created(node, "notes") is ErrorCode.NONE

@@ -15,6 +15,8 @@ A write whose answer was lost is looked up in the store (`outcomes`). If it stay
 the image may be wrong: it is loaded again before the next event.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Final
 
@@ -35,6 +37,7 @@ from odradek.metadata.controller.events import (
     ControllerEvent,
     Effect,
     Elected,
+    ElectionFailed,
     EventFailed,
     RequestArrived,
     Resigned,
@@ -104,11 +107,6 @@ class Controller:
         # What this event leads to, in order; empty between events.
         self._effects: list[Effect] = []
         self._message_ids = count()
-
-    @property
-    def has_to_compete(self) -> bool:
-        """Whether this broker is registered and not the controller: it takes part in elections."""
-        return self.broker is not None and self._active is None
 
     @property
     def is_active(self) -> bool:
@@ -268,23 +266,23 @@ class Controller:
             yield from self._active.reconnected()
 
     def _compete(self, broker_id: BrokerId) -> StoreSteps[None]:
-        epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())
-        if epoch_version is not None:
-            yield from self._take_over(broker_id, epoch_version)
+        with self._election():
+            epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())
+            if epoch_version is not None:
+                yield from self._take_over(broker_id, epoch_version)
 
-    def _take_over(self, broker_id: BrokerId, epoch_version: int) -> StoreSteps[None]:
-        """Read the cluster and begin to decide for it; the watches of what is read stay armed.
-
-        A broker that fails half-way decides nothing: it holds its claim, and is not the controller before it
-        tries again.
-        """
+    @contextmanager
+    def _election(self) -> Iterator[None]:
+        """A broker whose election fails half-way decides nothing, although it may hold its claim."""
         try:
-            yield from self._begin_to_decide(broker_id, epoch_version)
-        except OdradekError:
+            yield
+        except OdradekError as error:
             self._resign()
+            self._effects.append(ElectionFailed(error))
             raise
 
-    def _begin_to_decide(self, broker_id: BrokerId, epoch_version: int) -> StoreSteps[None]:
+    def _take_over(self, broker_id: BrokerId, epoch_version: int) -> StoreSteps[None]:
+        """Read the cluster and begin to decide for it; the watches of what is read stay armed."""
         self.image = yield from load_image()
         self._epoch_version = epoch_version
         cluster = ControlledCluster(
@@ -308,7 +306,8 @@ class Controller:
         """After a write of unknown outcome: the same controller, with what the store has now."""
         assert self.broker is not None
         if (yield from membership.is_held_by(self._session)):
-            yield from self._take_over(self.broker.broker_id, self._epoch_version)
+            with self._election():
+                yield from self._take_over(self.broker.broker_id, self._epoch_version)
         else:
             self._resign()
             yield from self._compete(self.broker.broker_id)

@@ -139,11 +139,20 @@ class Resigned:
 
 
 @value
+class ElectionFailed:
+    """An election ended half-way: this broker decides nothing, although it may hold the claim.
+
+    `/controller` is to be looked at again, as no watch tells of the mending of what could not be read. With a lost connection `Reconnected` follows.
+    """
+
+    error: OdradekError
+
+
+@value
 class EventFailed:
     """An event other than a request could not be dealt with; the message is for the operator.
 
-    After `Started` the broker has not joined the cluster. After other events the controller continues; if it
-    `has_to_compete`, an election may have failed, which nothing but another look at /controller begins again.
+    After `Started` the broker has not joined the cluster. After other events the controller continues.
     """
 
     event: ControllerEvent
@@ -159,5 +168,6 @@ Effect: TypeAlias = (
     | ElectedUncleanly
     | Elected
     | Resigned
+    | ElectionFailed
     | EventFailed
 )

@@ -24,6 +24,7 @@ from odradek.metadata.controller import (
     Effect,
     Elected,
     ElectedUncleanly,
+    ElectionFailed,
     EventFailed,
     ImageChanged,
     RequestArrived,
@@ -249,6 +250,9 @@ class ControllerHost:
             case Resigned():
                 self._orders.forget_all()
                 _log.info("this broker is not the controller any more")
+            case ElectionFailed(error):
+                if not _waits_for_connection(error):
+                    self._next_election.try_soon()
             case EventFailed(event, error):
                 self._on_failed(event, error)
 
@@ -276,18 +280,17 @@ class ControllerHost:
 
     def _on_failed(self, event: ControllerEvent, error: OdradekError) -> None:
         joined = self._when_joined
-        if isinstance(error, StoreRefused) and error.failed.fault is Fault.CONNECTION_LOSS:
+        if _waits_for_connection(error):
             _log.warning("%s; waiting for the metadata store", error)  # it continues when the store is back
         elif isinstance(error, IdInUse):
             self.note_former_registration(error.epoch)
             self._registration_wait.begin()
         elif isinstance(event, Started) and joined is not None:
             self._when_joined = None
+            self._next_election.cancel()
             joined(error)
         else:
             _log.error("the controller could not deal with %s: %s", type(event).__name__, error)
-            if self._controller.has_to_compete:
-                self._next_election.try_soon()
 
     def _on_not_registered(self, error: ApiError) -> None:
         """The wait for the other session took too long; the controller's core goes on trying."""
@@ -313,6 +316,11 @@ class ControllerHost:
         yield
         self._turns -= 1
         self._take(TurnCame(call_id))
+
+
+def _waits_for_connection(error: OdradekError) -> bool:
+    """Whether `Reconnected` follows when the metadata store is back."""
+    return isinstance(error, StoreRefused) and error.failed.fault is Fault.CONNECTION_LOSS
 
 
 def _not_done(error: Exception) -> None:

@@ -31,6 +31,12 @@ class NextElection:
             self._due = TimedCall(self._timer.clock.monotonic_ms() + PAUSE_MS, self._try)
             self._timer.add(self._due)
 
+    def cancel(self) -> None:
+        """Called when this broker does not join: it takes part in no election."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
     def _try(self) -> None:
         self._due = None
         self._take(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))
