@@ -13,6 +13,8 @@ fetched what it was called for, or has left the ISR, or the partition is led els
 Invariant: `_called` names only partitions whose records waited for that follower when it was last looked at.
 """
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from odradek.base.ids import BrokerId, TopicPartition
@@ -41,26 +43,20 @@ class FollowerCalls:
 
     def call(self, topic_partition: TopicPartition) -> None:
         """Call the members of its ISR that have not fetched it in this epoch; after an append to it."""
-        partition = self._hosted.get(topic_partition)
-        leadership = None if partition is None else partition.leadership
-        if leadership is None:
-            return
-        for replica_id, remote in leadership.remotes.items():
-            if not remote.has_fetched and replica_id in leadership.isr:
-                self._called.setdefault(replica_id, {})[topic_partition] = None
-                for operation in self._waiting.pop(replica_id, ()):
-                    if not operation.is_completed:
-                        self._purgatories.complete_soon(operation)
+        for replica_id in self._waited_for(topic_partition):
+            self._called.setdefault(replica_id, {})[topic_partition] = None
+            for operation in self._waiting.pop(replica_id, ()):
+                if not operation.is_completed:
+                    self._purgatories.complete_soon(operation)
 
     def max_wait_ms(self, params: FetchParams) -> int:
         """How long a fetch that begins to wait may do so."""
         called = self._called.get(params.replica_id) if params.is_from_follower else None
         if not called:
             return params.max_wait_ms
-        for _ in range(min(len(called), LOOKED_AT)):
-            topic_partition = next(iter(called))
-            if self._is_waited_for(params.replica_id, topic_partition):
-                return min(params.max_wait_ms, CALLED_WAIT_MS)
+        for topic_partition in list(islice(called, LOOKED_AT)):
+            if params.replica_id in self._waited_for(topic_partition):
+                break
             del called[topic_partition]
         return min(params.max_wait_ms, CALLED_WAIT_MS) if called else params.max_wait_ms
 
@@ -71,9 +67,14 @@ class FollowerCalls:
             still = [one for one in waiting if not one.is_completed]
             self._waiting[params.replica_id] = [*still, operation]
 
-    def _is_waited_for(self, replica_id: BrokerId, topic_partition: TopicPartition) -> bool:
+    def _waited_for(self, topic_partition: TopicPartition) -> Sequence[BrokerId]:
+        """The members of the ISR that have not fetched a partition led here in this epoch."""
         partition = self._hosted.get(topic_partition)
         leadership = None if partition is None else partition.leadership
-        if leadership is None or replica_id not in leadership.isr:
-            return False
-        return not leadership.remotes[replica_id].has_fetched
+        if leadership is None:
+            return ()
+        return [
+            replica_id
+            for replica_id, remote in leadership.remotes.items()
+            if not remote.has_fetched and replica_id in leadership.isr
+        ]
