@@ -323,8 +323,7 @@ class Producer:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
         figures: dict[str, float] = {}
         if self._driver is not None and self._core is not None:
-            rates = self._core.rates(self._driver.now_ms)
-            figures = {**self._driver.figures(), **self._core.figures(), **rates}
+            figures = {**self._driver.figures(), **self._core.figures(self._driver.now_ms)}
         return Metrics("producer", self._options.client_id, figures)
 
     # --- its life

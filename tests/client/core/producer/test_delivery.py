@@ -280,7 +280,10 @@ def test_a_batch_may_expire_while_it_is_encoded() -> None:
     rig.append(b"next")
     rig.settle()
     assert rig.broker.log == [b"first", b"next"]
-    assert rig.core.figures()["buffer-available-bytes"] == rig.core.figures()["buffer-total-bytes"]
+    assert (
+        rig.core.figures(rig.now_ms)["buffer-available-bytes"]
+        == rig.core.figures(rig.now_ms)["buffer-total-bytes"]
+    )
 
 
 def test_small_and_plain_batches_are_encoded_where_they_are_sent() -> None:

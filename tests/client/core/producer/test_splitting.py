@@ -64,8 +64,8 @@ def test_the_halves_of_a_batch_that_is_too_large_take_its_place() -> None:
     assert rig.broker.log == one + other
     assert [rig.outcome(value).records for value in one] == [2, 2, 2, 2]
     assert [rig.outcome(value).first for value in one] == [0, 0, 2, 2]
-    assert rig.core.figures()["batch-split-total"] == 1
-    assert rig.core.figures()["record-retry-total"] == 0
+    assert rig.core.figures(rig.now_ms)["batch-split-total"] == 1
+    assert rig.core.figures(rig.now_ms)["record-retry-total"] == 0
     assert rig.core.is_empty
 
 
@@ -117,7 +117,9 @@ def test_a_split_uses_up_no_retry() -> None:
     rig.answer()
     rig.pump()
     rig.answer(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    assert rig.core.figures()["record-error-total"] == 1, "the retry of the whole was that of its parts"
+    assert rig.core.figures(rig.now_ms)["record-error-total"] == 1, (
+        "the retry of the whole was that of its parts"
+    )
 
 
 def test_parts_have_the_deadline_of_their_batch() -> None:
@@ -155,16 +157,16 @@ def test_the_memory_of_a_batch_is_divided_among_its_parts_and_comes_back() -> No
     rig = limited(300, buffer_memory=2_000)
     values = numbered(rig, *[150] * 5)
     rig.core.flush()
-    free = [rig.core.figures()["buffer-available-bytes"]]
+    free = [rig.core.figures(rig.now_ms)["buffer-available-bytes"]]
     rig.pump()
     while rig.flight and rig.broker.log != values:
         rig.answer()
-        free.append(rig.core.figures()["buffer-available-bytes"])
+        free.append(rig.core.figures(rig.now_ms)["buffer-available-bytes"])
         rig.pump(ms=200)
     assert free == sorted(free)
     assert free[0] == free[1] < free[-1]
     rig.settle()
-    assert rig.core.figures()["buffer-available-bytes"] == 2_000
+    assert rig.core.figures(rig.now_ms)["buffer-available-bytes"] == 2_000
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -258,7 +260,10 @@ def test_under_any_limit_each_record_that_fits_is_stored_once_and_in_order(
     if not is_large:
         assert log == values
         assert all(rig.outcome(value).error is None for value in values)
-    assert rig.core.figures()["buffer-available-bytes"] == rig.core.figures()["buffer-total-bytes"]
+    assert (
+        rig.core.figures(rig.now_ms)["buffer-available-bytes"]
+        == rig.core.figures(rig.now_ms)["buffer-total-bytes"]
+    )
 
 
 def test_a_record_alone_in_its_batch_is_refused_as_before() -> None:

@@ -413,19 +413,15 @@ class ProducerCore:
 
     # --- metrics
 
-    def figures(self) -> dict[str, float]:
+    def figures(self, now_ms: int) -> dict[str, float]:
         """Its metrics, by Kafka's names (`client.metrics`)."""
         limit = self._settings.buffer_memory
         return {
-            **self._figures.counts,
+            **self._figures.figures(now_ms),
             "requests-in-flight": sum(self._in_flight.values()),
             "buffer-total-bytes": limit,
             "buffer-available-bytes": max(0, limit - self._batches.memory_used),
         }
-
-    def rates(self, now_ms: int) -> dict[str, float]:
-        """What was measured in the last time, by Kafka's names."""
-        return self._figures.rates(now_ms)
 
     # --- why
 

@@ -45,19 +45,13 @@ class SendFigures:
         """A batch was too large, and was split."""
         self._splits += 1
 
-    @property
-    def counts(self) -> dict[str, float]:
-        """What was counted since the start, by Kafka's names (`client.metrics`)."""
-        return {
+    def figures(self, now_ms: int) -> dict[str, float]:
+        """By Kafka's names (`client.metrics`)."""
+        found: dict[str, float] = {
             "record-send-total": self._sent,
             "record-retry-total": self._sent_again,
             "record-error-total": self._failed,
             "batch-split-total": self._splits,
-        }
-
-    def rates(self, now_ms: int) -> dict[str, float]:
-        """What was measured in the last time."""
-        found: dict[str, float] = {
             "record-send-rate": self._records.total_per_second(now_ms),
             "record-retry-rate": self._retries.total_per_second(now_ms),
             "record-error-rate": self._failures.total_per_second(now_ms),
