@@ -101,7 +101,7 @@ def test_a_broker_that_only_the_command_names_is_waited_for(
 
 
 def test_the_other_brokers_must_agree(three: ClusterWorld) -> None:
-    """A broker that hears of no change still believes that all is well."""
+    """A broker that gets no orders still has the state of before, in which all is well."""
     assert not three.world.nodes[2].core.controller.is_active
     for other in (1, 3):
         three.world.cut(2, other)

@@ -24,7 +24,7 @@ def test_it_names_the_brokers_and_the_controller(node: SimNode, version: int) ->
 
 @pytest.mark.parametrize("place", ["controller", "other"])
 def test_a_broker_without_the_metadata_store_names_no_controller(place: str) -> None:
-    """It would not hear of the next one. A loss shorter than the session timeout changes no answer."""
+    """It would not learn of the next one. A loss shorter than the session timeout changes no answer."""
     world = World(brokers=3)
     is_asked = place == "controller"
     node = next(one for one in world.nodes.values() if one.core.controller.is_active is is_asked)

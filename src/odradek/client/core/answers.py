@@ -5,8 +5,8 @@
     finished(a failure)      why(2): "broker 2 cannot be reached: connection refused"
     finished(an answer)      why(2): None
 
-It only tells; requests are sent again elsewhere. Invariant: what is told of a
-broker ends with its next answer.
+It only describes; other parts send requests again. Invariant: what it says of a broker ends with the next
+answer of that broker.
 """
 
 from dataclasses import dataclass

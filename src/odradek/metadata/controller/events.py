@@ -142,7 +142,8 @@ class Resigned:
 class ElectionFailed:
     """An election ended half-way: this broker decides nothing, although it may hold the claim.
 
-    `/controller` is to be looked at again, as no watch tells of the mending of what could not be read. With a lost connection `Reconnected` follows.
+    `/controller` is to be looked at again: no watch tells when what could not be read is mended. Where the
+    connection was lost, `Reconnected` follows.
     """
 
     error: OdradekError

@@ -375,7 +375,7 @@ class BrokerCore:
     def controller_id(self) -> BrokerId:
         """The controller, as clients are told; NO_BROKER if none is known.
 
-        A broker that has lost the metadata store for its session timeout would not hear of the next one. A
+        A broker that has lost the metadata store for its session timeout would not learn of the next one. A
         shorter loss changes nothing: the session goes on, and clients keep the controller that they know.
         """
         if self.store_session.is_lost(self.settings.store_session_timeout_ms):

@@ -9,6 +9,11 @@
     dead_letters which of them a replay takes back         verifying_replays  counts what replays took back
     assembly     makes all of these from a description     doctor       looks at all that a run needs
     compaction   small files become large ones; delta_compaction and iceberg_compaction do it for each format
+    keys         which records are of one row: keyed_rows finds the newest, merging writes the MERGE,
+                 key_proof verifies; change_events reads the envelopes of a database
+    avro         columns and values of a schema            row_offsets  where rows and dead letters come from
+    figures      what Prometheus reads of a run, served by figures_listener
+    local_paths  paths as Spark takes them
 
 Invariant: a batch's rows, dead letters and offsets become visible by one rename, or by one commit of the
 table's format, or not at all. The table is the only source of truth for how far the pipeline got.

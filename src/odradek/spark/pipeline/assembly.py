@@ -51,7 +51,8 @@ def opened(
 ) -> Iterator[Engine]:
     """The engine of a run, with the table locked and Spark started, or in the session `spark`.
 
-    `compacted` is called after each compaction of the table, `figures` hear of the run. Raises OdradekError.
+    `compacted` is called after each compaction of the table, `figures` counts what the run does.
+    Raises OdradekError.
     """
     from odradek.spark.pipeline.formats import compactor_of, lake_session, table_of
     from odradek.spark.pipeline.spark_job import SparkJob
