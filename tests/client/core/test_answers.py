@@ -36,7 +36,9 @@ def test_an_answer_is_overdue_when_it_may_no_longer_take_so_long() -> None:
     assert (why.cause, str(why)) == (Cause.REQUEST, "broker 2 at b:9094 has not answered Fetch for 1.5 s")
     assert why.data == {"node": 2, "api": "Fetch", "ms": 1_500}
     assert answers.why(1, 1_600) is None
-    answers.finished(Outcome(send, FetchResponse(), node=2), 1_700)
+    outcome = Outcome(send, FetchResponse(), node=2)
+    assert answers.finished(outcome, 1_700) == 1_600
+    assert answers.finished(outcome, 1_800) is None, "it is not under way any more"
     assert answers.why(2, 9_000) is None
 
 

@@ -106,8 +106,6 @@ class Driver:
         self._is_closed = False
         # Requests that were given to a link, and answers.
         self._requests = self._responses = 0
-        # When each request without an outcome was given to its link.
-        self._sent_ms: dict[Send, int] = {}
         self.sampling = options.sampling
         """Over which time rates and averages are measured."""
         self._sends = Sampled(options.sampling)
@@ -221,7 +219,6 @@ class Driver:
         for send, node, left_ms in self.routing.ready(now_ms):
             self._link_for(send, node).send(send, left_ms)
             self._requests += 1
-            self._sent_ms[send] = now_ms
             self._sends.add(1, now_ms)
         for outcome in self.routing.failed(now_ms):
             self._loop.call_soon(self._finish, outcome)
@@ -234,15 +231,14 @@ class Driver:
 
     def _finish(self, outcome: Outcome) -> None:
         done = self._owners.pop(outcome.send, None)
-        sent_ms = self._sent_ms.pop(outcome.send, None)
         if done is None:  # the client was closed
             return
         error = outcome.error
-        self.routing.finished(outcome, self.now_ms)
+        took_ms = self.routing.finished(outcome, self.now_ms)
         if outcome.response is not None:
             self._responses += 1
-            if sent_ms is not None:
-                self._latencies.add(self.now_ms - sent_ms, self.now_ms)
+            if took_ms is not None:
+                self._latencies.add(took_ms, self.now_ms)
         if error is not None and isinstance(error, ConnectionFailed):
             self.routing.refused(outcome.send, error.code)
             if error.code is not ErrorCode.UNSUPPORTED_VERSION:

@@ -48,9 +48,9 @@ class Answers:
         """A request is handed to the connection to a broker; None: to any."""
         self._out[send] = node, now_ms
 
-    def finished(self, outcome: Outcome, now_ms: int) -> None:
-        """What became of a request."""
-        self._out.pop(outcome.send, None)
+    def finished(self, outcome: Outcome, now_ms: int) -> int | None:
+        """What became of a request; returns how many ms it took, None if it was never `sent`."""
+        _, sent_ms = self._out.pop(outcome.send, (None, None))
         error = outcome.error
         if error is None or error.code is ErrorCode.UNSUPPORTED_VERSION:
             if outcome.node != NO_BROKER:
@@ -59,6 +59,7 @@ class Answers:
         elif isinstance(error, ConnectionFailed) and outcome.node != NO_BROKER:
             known = self._failures.get(outcome.node)
             self._failures[outcome.node] = _Failure(now_ms if known is None else known.since_ms, error)
+        return None if sent_ms is None else now_ms - sent_ms
 
     # --- what is told
 

@@ -110,11 +110,11 @@ class Routing:
         self._held = still
         return outcomes
 
-    def finished(self, outcome: Outcome, now_ms: int) -> None:
-        """A request that `ready` returned has its outcome; called before anybody else gets it."""
-        self.answers.finished(outcome, now_ms)
+    def finished(self, outcome: Outcome, now_ms: int) -> int | None:
+        """A request has its outcome, which nobody else has yet; see `Answers.finished`."""
         if isinstance(outcome.send.to, ToCoordinator) and outcome.response is not None:
             self._coordinators[outcome.send.to].since_ms = None
+        return self.answers.finished(outcome, now_ms)
 
     def refused(self, send: Send, code: ErrorCode) -> None:
         """A broker answered with this code, or the connection to it failed: it may be the wrong one."""

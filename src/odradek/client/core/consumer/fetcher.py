@@ -105,14 +105,12 @@ class Fetcher:
         self._subscription = subscription
         self._options = options
         self._sessions: dict[BrokerId, FetchSession] = {}
-        # The request under way to each node, with the offsets that it asked for.
-        self._in_flight: dict[BrokerId, tuple[Send, Mapping[TopicPartition, Wanted]]] = {}
+        # Of the request under way to each node: when it was made, and the offsets that it asked for.
+        self._in_flight: dict[BrokerId, tuple[int, Mapping[TopicPartition, Wanted]]] = {}
         # What came and was not returned yet, the oldest first, without the next in line.
         self._queue: deque[CompletedFetch] = deque()
         self._next: CompletedFetch | None = None
         self.figures = FetchFigures(options.sampling)
-        # When the fetch under way to each node was made.
-        self._asked_ms: dict[BrokerId, int] = {}
 
     @property
     def has_data(self) -> bool:
@@ -145,8 +143,7 @@ class Fetcher:
                 answer_ms=self._options.max_wait_ms + ANSWER_MS,
                 highest=_BY_NAME if any(one.topic_id == NO_TOPIC_ID for one in wanted.values()) else _HIGHEST,
             )
-            self._in_flight[node] = send, wanted
-            self._asked_ms[node] = now_ms
+            self._in_flight[node] = now_ms, wanted
             self.figures.note_request(now_ms)
             sends.append(send)
         return sends
@@ -229,7 +226,7 @@ class Fetcher:
         """See `Core`."""
         node = outcome.send.tag
         assert isinstance(node, int)
-        _, wanted = self._in_flight.pop(node)
+        asked_ms, wanted = self._in_flight.pop(node)
         session = self._sessions[node]
         if outcome.error is not None:
             session.failed()
@@ -251,7 +248,7 @@ class Fetcher:
             return
         session.answered(answer.session_id)
         size_bytes = sum(len(data.records or b"") for data in named.values())
-        self.figures.note_answer(size_bytes, now_ms - self._asked_ms[node], now_ms)
+        self.figures.note_answer(size_bytes, now_ms - asked_ms, now_ms)
         for partition, asked in wanted.items():
             state = self._subscription.states.get(partition)
             if state is None or state.phase is not Phase.FETCHING or state.offset != asked.offset:

@@ -37,10 +37,11 @@ class HeldUp:
             return ()
         by_node: dict[BrokerId, dict[TopicPartition, Offset]] = {}
         for one, state in self._subscription.states.items():
-            leader = self._view.leader(one)
-            if self._asks_at(state) is None or leader is None or leader.node not in self._view.nodes:
+            asks_at_ms = self._asks_at(state)
+            if asks_at_ms is None or now_ms < asks_at_ms:
                 continue
-            if now_ms >= (self._asks_at(state) or 0):
+            leader = self._view.leader(one)
+            if leader is not None and leader.node in self._view.nodes:
                 state.held_up_asked = state.offset
                 by_node.setdefault(leader.node, {})[one] = state.offset
         sends = []
