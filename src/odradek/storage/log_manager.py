@@ -110,10 +110,24 @@ class LogManager:
 
     @property
     def stopped_cleanly(self) -> bool:
-        """Whether the last stop was clean in every online directory, and everything is still there (R15)."""
-        return not self.report.lacks_records and all(
-            directory.stopped_cleanly for directory in self.directories if directory.failure is None
-        )
+        """Whether the last stop was clean in every online directory, and all is as it was left (R15)."""
+        return self.is_as_it_was_left and self._has_marks
+
+    @property
+    def is_as_it_was_left(self) -> bool:
+        """Whether nothing shows that the directories are not those of the last stop (R15).
+
+        An old copy, of a directory or of the store, is not; nor is a directory that was stopped cleanly and
+        lacks records, as a clean stop writes how far each log is. After a kill that says nothing: checkpoints
+        may name offsets that an earlier power cut took, and all that was there before the kill still is.
+        """
+        report = self.report
+        is_copy = bool(report.copied_directories or report.later_directories)
+        return not is_copy and not (self._has_marks and report.lacks_records)
+
+    @property
+    def _has_marks(self) -> bool:
+        return all(directory.stopped_cleanly for directory in self.directories if directory.failure is None)
 
     @property
     def directory_ids(self) -> tuple[UUID, ...]:

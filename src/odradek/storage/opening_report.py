@@ -59,14 +59,8 @@ class OpeningReport:
 
     @property
     def lacks_records(self) -> bool:
-        """Whether records may be gone that were in the logs: other replicas have to be asked for them (R15).
-
-        So it is where a directory is an old copy or the store is one, where a log is gone, and where a log
-        ends below an offset that it had reached.
-        """
-        return bool(self.copied_directories or self.later_directories or self.vanished_logs) or any(
-            log.lost_up_to is not None for log in self.logs
-        )
+        """Whether a log is gone, or ends below an offset that it had reached by a checkpoint."""
+        return bool(self.vanished_logs) or any(log.lost_up_to is not None for log in self.logs)
 
     def findings(self) -> list[Finding]:
         """One finding for each problem."""

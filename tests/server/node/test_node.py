@@ -212,6 +212,30 @@ def test_a_new_log_that_vanished_after_a_checkpoint_is_a_loss(node: SimNode, bat
     assert "it is made anew" in line
 
 
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_log_that_ends_below_its_checkpoint_counts_after_a_clean_stop_only(
+    node: SimNode, batch: BatchOf, *, is_clean: bool
+) -> None:
+    """R15: after a kill the loss may be that of an earlier power cut; it has what it had (seed 25)."""
+    make_topic(node, partitions=1)
+    for offset in range(3):
+        assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, offset)
+    for write in exhaust(node.logs.checkpoints.high_watermarks()):
+        write.run()
+    if is_clean:
+        node.stop()
+    else:
+        node.kill()
+    for name, _ in node.disk.list_directory("/data/orders-0"):
+        if name.endswith(".log"):
+            node.disk.remove(f"/data/orders-0/{name}")
+    again = node.started_again()
+    assert said(again, "had reached offset 3")
+    assert again.logs.report.lacks_records
+    assert again.logs.is_as_it_was_left is not is_clean
+    assert not again.logs.stopped_cleanly
+
+
 def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(node: SimNode, batch: BatchOf) -> None:
     """R15: the clean mark names the run that stopped."""
     make_topic(node, partitions=1)

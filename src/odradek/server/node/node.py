@@ -123,8 +123,7 @@ class Node:
             log_dir_ids=logs.directory_ids,
             clean_stop=logs.stopped_cleanly,
             missing_dir_ids=logs.report.missing_directories,
-            # The page cache of this boot is not all either, if records are gone from the disk.
-            boot_id="" if logs.report.lacks_records else self._surroundings.boot_id,
+            boot_id=self._surroundings.boot_id if logs.is_as_it_was_left else "",
         )
         core.controller.start(registration, core.commanded, joined)
 
