@@ -93,6 +93,9 @@ TRANSACTIONS: Final[Mapping[str, Plant]] = {
         replaced(ending, "fence", _same_epoch), replaced(initializing, "fence", _same_epoch)
     ),
     "epoch not bumped for the next owner": replaced(initializing, "initialize", _same_epoch_for_the_next),
+    "transactions kept after the leadership": replaced(
+        TransactionCoordinator, "resign", lambda original: lambda self, index: None
+    ),
     "timeouts abort nothing": replaced(
         TransactionCoordinator, "_abort_if_late", lambda original: lambda self, partition, transaction: False
     ),

@@ -3,6 +3,7 @@
 - `controllers`: one controller decides; brokers obey orders in their order.
 - `disks`: disks hold what brokers rely on.
 - `in_sync`: members of the ISR are in sync, and what is acknowledged is on enough brokers.
+- `coordinators`: groups and transactional ids are kept where their partition is led.
 - `groups`: committed offsets are kept, partitions have one owner, groups get stable again.
 - `leaders`: one leader in each epoch; what is committed is in every in-sync replica.
 - `records`: nothing acknowledged is lost or comes twice; logs are equal; answers agree.
@@ -16,6 +17,7 @@ from typing import Final
 from odradek.testing.sim.trial.checkers.checker import Checker, Scene, Violation
 from odradek.testing.sim.trial.checkers.compaction import KeysKeepTheirLast
 from odradek.testing.sim.trial.checkers.controllers import OneControllerDecides, OrdersAreInOrder
+from odradek.testing.sim.trial.checkers.coordinators import CoordinatorsLead
 from odradek.testing.sim.trial.checkers.disks import DisksKeepTheirPromises
 from odradek.testing.sim.trial.checkers.groups import (
     CommittedOffsetsAreKept,
@@ -53,6 +55,7 @@ CHECKERS: Final[tuple[type[Checker], ...]] = (
     EpochsRise,
     FencedMembersStayFenced,
     GroupsBecomeStable,
+    CoordinatorsLead,
     TransactionsAreWhole,
     ReadCommittedIsExact,
     EveryTransactionEnds,
