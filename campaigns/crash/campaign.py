@@ -22,6 +22,7 @@ QUIET = {"log_level": 0}
 CLIENTS_LOG = logging.getLogger("campaigns.crash.clients")
 """What clients say that are not quiet; a campaign keeps it beside what was on disk."""
 CLIENTS_LOG.propagate = False
+CLIENTS_LOG.setLevel(logging.DEBUG)
 QUICK_RECONNECTS = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100, "retry.backoff.ms": 20}
 """For librdkafka: rounds are short, so clients shall be back soon."""
 
