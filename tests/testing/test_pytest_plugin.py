@@ -373,6 +373,51 @@ def test_the_log_of_a_process_is_in_the_report_of_a_failed_test(run: Run, pytest
     assert not Path((pytester.path / "where").read_text()).parent.exists()
 
 
+def test_the_log_of_a_cluster_is_in_the_report_of_a_failed_test(run: Run) -> None:
+    """Each line names its broker; nothing of it is logged elsewhere, unless it is asked for."""
+    result = run(
+        """
+        import logging
+
+        def test_fails(odradek_cluster):
+            odradek_cluster.create_topic("orders")
+            odradek_cluster.kill(2)
+            odradek_cluster.start(2)  # warns that logs are verified
+            assert False, "on purpose"
+
+        def test_starts_the_shared_one(odradek_session_cluster):
+            pass
+
+        def test_fails_on_a_shared_one(odradek_session_cluster):
+            odradek_session_cluster.create_topic("payments")
+            assert False, "on purpose"
+
+        def test_is_not_logged_elsewhere(odradek_session_cluster, caplog):
+            with caplog.at_level(logging.INFO):
+                odradek_session_cluster.create_topic("parcels")
+            assert [one for one in caplog.records if one.name.startswith("odradek")] == []
+
+        def test_asks_for_it(odradek_session_cluster, caplog):
+            with caplog.at_level(logging.INFO, "odradek"):
+                odradek_session_cluster.create_topic("letters")
+            assert "topics created: letters" in caplog.text
+        """
+    )
+    result.assert_outcomes(passed=3, failed=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*- Log of <a cluster of 3 brokers in this process, 3 running> -*",
+            "*broker 1   INFO *: topics created: orders",
+            "*broker 3   INFO *: topics created: orders",
+            "*broker 2   WARNING *not stopped cleanly*",
+        ]
+    )
+    shared = str(result.stdout).rpartition("Log of ")[2]
+    assert "topics created: payments" in shared
+    assert "topics created: __consumer_offsets" not in shared, "of the cluster's start, in an earlier test"
+    result.stdout.no_fnmatch_line("*parcels*")
+
+
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 def test_anyio(run: Run, loop: str) -> None:
     result = run(

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from weakref import WeakSet
 
 from odradek.base.error_codes import ErrorCode
@@ -50,8 +50,21 @@ wait three seconds before its first rebalance."""
 
 _ON_REAL_TIME: Final = "a broker in a process of its own runs on real time"
 
-WITH_LOGS: Final[WeakSet[Broker]] = WeakSet()
-"""Brokers that run in separate processes; the report of a failed test shows their logs."""
+
+class HasLog(Protocol):
+    """A broker or a cluster that keeps its log."""
+
+    def log_mark(self) -> int:
+        """Where the log ends now, for `log_text`."""
+        ...
+
+    def log_text(self, since: int = 0) -> str:
+        """What was logged since a mark."""
+        ...
+
+
+WITH_LOGS: Final[WeakSet[HasLog]] = WeakSet()
+"""Brokers in separate processes, and clusters; the report of a failed test shows their logs."""
 
 
 class Broker(ClientVerbs):
@@ -132,12 +145,16 @@ class Broker(ClientVerbs):
             raise OdradekError("the broker has no process of its own, or was not started yet")
         return self._process_host.process
 
-    def log_text(self) -> str:
+    def log_mark(self) -> int:
+        """See `HasLog.log_mark`."""
+        return len(self.log_text())
+
+    def log_text(self, since: int = 0) -> str:
         """The log of a broker in a separate process; a broker in this process logs through `logging`."""
         scratch = self._scratch
         if not self._in_process and scratch is not None and scratch.log_path.exists():
             self._log_text = scratch.log_path.read_text(encoding="utf-8", errors="replace")
-        return self._log_text
+        return self._log_text[since:]
 
     def __repr__(self) -> str:
         kind = "a broker in this process" if self._in_process else "a broker in a process of its own"

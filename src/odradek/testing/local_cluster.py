@@ -26,10 +26,11 @@ from odradek.base.errors import ApiError, SettingError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.admin_connection import CoordinatorKey
 from odradek.server.handlers.registry import Handlers
-from odradek.testing.broker import TEST_SETTINGS
+from odradek.testing.broker import TEST_SETTINGS, WITH_LOGS
 from odradek.testing.cluster_verbs import ClusterVerbs
 from odradek.testing.faults import Fault, Faults, Side, Way
 from odradek.testing.host import BrokerNotRunning
+from odradek.testing.kept_logs import KeptLog
 from odradek.testing.machine_clock import MachineClock
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.store_thread import StoreThread
@@ -119,6 +120,7 @@ class LocalCluster(ClusterVerbs):
         self._full: set[BrokerId] = set()
         # Those that were isolated since; what is in force, they say themselves.
         self._isolated: set[BrokerId] = set()
+        self._log = KeptLog()
         # Removes the temporary directory, at the end of the process at the latest.
         self._remove: Callable[[], object] = lambda: None
 
@@ -139,6 +141,17 @@ class LocalCluster(ClusterVerbs):
     def running(self) -> list[BrokerId]:
         """The brokers that run; a paused one does."""
         return [one for one, host in self._hosts.items() if host.is_running]
+
+    def log_mark(self) -> int:
+        """Where the log ends now, for `log_text`."""
+        return self._log.mark()
+
+    def log_text(self, since: int = 0) -> str:
+        """What the brokers and the store have logged since a mark; each line names its broker.
+
+        The last events are kept, of INFO and above unless the logger `odradek` has another level.
+        """
+        return self._log.text(since)
 
     def __repr__(self) -> str:
         return f"<a cluster of {len(self.broker_ids)} brokers in this process, {len(self.running)} running>"
@@ -277,6 +290,7 @@ class LocalCluster(ClusterVerbs):
                 store.stop()
         finally:
             self._remove()
+            self._log.end()
 
     @ends_at_caller
     def __enter__(self) -> Self:
@@ -351,9 +365,11 @@ class LocalCluster(ClusterVerbs):
     # --- within
 
     def _start_all(self) -> None:
+        self._log.begin()
+        WITH_LOGS.add(self)
         directory = Path(tempfile.mkdtemp(prefix="odradek-"))
         self._remove = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
-        store = StoreThread(directory / "metadata.db")
+        store = StoreThread(directory / "metadata.db", thread_name=self._log.thread_name("store"))
         store.start()
         self._store = store
         for one in self.broker_ids:
@@ -365,7 +381,10 @@ class LocalCluster(ClusterVerbs):
                 "odradek.cluster.directory": store.directory,
                 "odradek.cluster.brokers": str(len(self.broker_ids)),
             }
-            self._hosts[one] = ThreadHost(directory, settings, VirtualClock(), durable=False)
+            thread_name = self._log.thread_name(f"broker {one}")
+            self._hosts[one] = ThreadHost(
+                directory, settings, VirtualClock(), durable=False, thread_name=thread_name
+            )
         _load_code()
         with ThreadPoolExecutor(len(self._hosts)) as threads:
             for started in [threads.submit(host.start) for host in self._hosts.values()]:

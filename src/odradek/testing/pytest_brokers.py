@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 import pytest
 
 if TYPE_CHECKING:
-    from odradek.testing.broker import Broker
+    from odradek.testing.broker import Broker, HasLog
     from odradek.testing.local_cluster import LocalCluster
     from odradek.testing.setting_texts import SettingValue
     from odradek.testing.shared_broker import SharedBroker
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Scope = Literal["function", "class", "module", "package", "session"]
 
 LOG_CHARACTERS_MAX: Final = 20_000
-"""A report shows this much of the end of a broker's log."""
+"""A report shows this much of the end of a broker's or a cluster's log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,8 @@ class Brokers:
         self._cluster: LocalCluster | None = None
         # Each value once: pytest compares parameters by identity.
         self._wanted: dict[Wanted, Wanted] = {}
-        # The length of each broker's log when the current test began.
-        self._logged: dict[Broker, int] = {}
+        # Where each log ended when the current test began.
+        self._logged: dict[HasLog, int] = {}
 
     def shared(self) -> Broker:
         """The shared broker, started on first use."""
@@ -193,16 +193,16 @@ class Brokers:
     # --- logs
 
     def note_logs(self) -> None:
-        """Remember the length of each broker's log."""
-        self._logged = {broker: len(broker.log_text()) for broker in _all_brokers()}
+        """Remember where each log ends."""
+        self._logged = {one: one.log_mark() for one in _all_with_logs()}
 
     def logged(self) -> list[tuple[str, str]]:
-        """Sections for a report: what each broker has logged since `note_logs`."""
+        """Sections for a report: what each broker and cluster has logged since `note_logs`."""
         sections = []
-        for broker in _all_brokers():
-            text = broker.log_text()[self._logged.get(broker, 0) :]
+        for one in _all_with_logs():
+            text = one.log_text(self._logged.get(one, 0))
             if text:
-                sections.append((f"Log of {broker}", text[-LOG_CHARACTERS_MAX:]))
+                sections.append((f"Log of {one}", text[-LOG_CHARACTERS_MAX:]))
         return sections
 
     # --- options
@@ -235,7 +235,7 @@ def _in_a_sentence() -> Iterator[None]:
 BROKERS: Final = pytest.StashKey[Brokers]()
 
 
-def _all_brokers() -> list[Broker]:
-    """Every broker that this process started with a log file, also those that tests made themselves."""
+def _all_with_logs() -> list[HasLog]:
+    """Every broker that was started with a log file, and every cluster; also those that tests made."""
     module = sys.modules.get("odradek.testing.broker")
     return [] if module is None else sorted(module.WITH_LOGS, key=str)

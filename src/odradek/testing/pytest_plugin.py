@@ -101,7 +101,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Remember the length of each broker's log before the test; refuse a marker that could have no effect."""
+    """Remember where each log ends before the test; refuse a marker that could have no effect."""
     try:
         _check_marker(item)
     except MarkerError as error:
@@ -118,7 +118,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the logs of brokers in separate processes to the report of a failed test."""
+    """Add the logs of brokers in separate processes, and of clusters, to the report of a failed test."""
     report = yield
     if report.failed:
         report.sections += item.config.stash[BROKERS].logged()

@@ -21,8 +21,9 @@ WAIT_S: Final = 60.0
 class StoreThread:
     """One store, from `start` to `stop`; its file is never synced, because it is removed with the cluster."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, thread_name: str = "odradek-store") -> None:
         self._file = file
+        self._thread_name = thread_name
         self._sockets: SocketDirectory | None = None
         self._thread: threading.Thread | None = None
         # Set by the store's thread, before `start` returns.
@@ -42,7 +43,9 @@ class StoreThread:
         assert self._thread is None, "the store is running already"
         self._sockets = socket_directory(None, temporary_directories)
         started: Future[None] = Future()
-        self._thread = threading.Thread(target=self._main, args=(started,), name="odradek-store", daemon=True)
+        self._thread = threading.Thread(
+            target=self._main, args=(started,), name=self._thread_name, daemon=True
+        )
         self._thread.start()
         try:
             started.result(WAIT_S)

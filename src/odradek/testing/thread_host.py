@@ -29,13 +29,20 @@ class ThreadHost:
     """See `Host`."""
 
     def __init__(
-        self, data_dir: Path, settings: Mapping[str, str], clock: VirtualClock, *, durable: bool
+        self,
+        data_dir: Path,
+        settings: Mapping[str, str],
+        clock: VirtualClock,
+        *,
+        durable: bool,
+        thread_name: str = "odradek-broker",
     ) -> None:
         """Without `durable` the broker never syncs its files: for a temporary directory."""
         _log_errors_only()
         self._settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(data_dir), **settings}
         self._clock = clock
         self._durable = durable
+        self._thread_name = thread_name
         self._thread: BrokerThread | None = None
         self._files = FaultyFileSystem(time.sleep, durable=durable)
         self._bootstrap_servers = ""
@@ -76,6 +83,7 @@ class ThreadHost:
             file_system=self._files,
             open_engine=self._open_engine,
             takes_faults=True,
+            thread_name=self._thread_name,
         )
         thread.start()
         self._thread = thread

@@ -39,13 +39,15 @@ class BrokerThread:
         file_system: FileSystem | None = None,
         open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
         takes_faults: bool = False,
+        thread_name: str = "odradek-broker",
     ) -> None:
-        """See `Shell` for the arguments."""
+        """See `Shell` for the other arguments."""
         self._layers = layers
         self._clock = clock
         self._file_system = file_system
         self._open_engine = open_engine
         self._takes_faults = takes_faults
+        self._thread_name = thread_name
         self._thread: threading.Thread | None = None
         # Set by the broker's thread, before `start` returns.
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -86,7 +88,7 @@ class BrokerThread:
         assert self._thread is None, "the broker is running already"
         started: Future[None] = Future()
         self._thread = threading.Thread(
-            target=self._main, args=(started,), name="odradek-broker", daemon=True
+            target=self._main, args=(started,), name=self._thread_name, daemon=True
         )
         self._thread.start()
         try:

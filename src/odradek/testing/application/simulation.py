@@ -23,6 +23,7 @@ from odradek.testing.application.network import HostNetwork
 from odradek.testing.application.process import Process
 from odradek.testing.application.stacks import waiting_at, waiting_tasks
 from odradek.testing.application.traffic import Traffic
+from odradek.testing.kept_logs import KEPT_LEVEL
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.sim.world import World
 
@@ -187,7 +188,7 @@ def _log_nothing_of_brokers() -> Iterator[None]:
     """
     log = logging.getLogger("odradek")
     before = log.level
-    if before in (logging.NOTSET, logging.ERROR):  # the latter is set by a `Broker`
+    if before in (logging.NOTSET, logging.ERROR, KEPT_LEVEL):  # the latter two are set for brokers in threads
         log.setLevel(logging.CRITICAL)
     try:
         yield
