@@ -2,10 +2,22 @@
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
-from odradek.cli.command_line import JSON, Command, Group, Options, flag, number, option, positional
+from odradek.base.ids import BrokerId
+from odradek.cli.command_line import (
+    JSON,
+    Command,
+    Group,
+    Options,
+    UsageError,
+    flag,
+    number,
+    option,
+    positional,
+)
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
+from odradek.cli.replica_lists import EXAMPLE, read_replica_lists
 from odradek.cli.setting_hints import hinting
 from odradek.client.admin import Admin
 from odradek.client.core.admin.configs import TOPIC_RESOURCE
@@ -55,6 +67,7 @@ def list_topics(options: Options) -> None:
 def create(options: Options) -> None:
     """Create a topic."""
     configs = assignments(options.set)
+    replica_lists = _replica_lists(options)
     with Admin(client_config(options)) as admin:
         try:
             with hinting("topic", configs):
@@ -63,6 +76,7 @@ def create(options: Options) -> None:
                     partitions=options.partitions,
                     replication_factor=options.replication_factor,
                     configs=configs,
+                    assignments=replica_lists,
                 )
         except ApiError as refused:
             if refused.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
@@ -71,8 +85,21 @@ def create(options: Options) -> None:
                 raise ApiError(refused.code, f"topic {options.topic} exists already") from refused
             say(f"Topic {options.topic} exists already; nothing was changed.")
             return
-        admin.wait_until_known(options.topic, options.partitions)
+        admin.wait_until_known(options.topic, len(replica_lists) or options.partitions)
     say(f"Created topic {options.topic}.")
+
+
+def _replica_lists(options: Options) -> dict[int, list[BrokerId]]:
+    """The brokers of each partition, if they are given. Raises UsageError."""
+    if options.replica_assignment is None:
+        return {}
+    for name, value in (
+        ("--partitions", options.partitions),
+        ("--replication-factor", options.replication_factor),
+    ):
+        if value != -1:
+            raise UsageError(f"--replica-assignment and {name} cannot be given together: the lists say both")
+    return read_replica_lists(options.replica_assignment)
 
 
 def describe(options: Options) -> None:
@@ -224,11 +251,19 @@ GROUP = Group(
                     default=-1,
                     shown_default="the broker's default.replication.factor",
                 ),
+                option(
+                    "--replica-assignment",
+                    help="the brokers of each partition, the preferred leader first, instead of numbers",
+                    metavar="BROKER[:BROKER...][,...]",
+                ),
                 option("--set", help="a setting of the topic", metavar="NAME=VALUE", many=True),
                 flag("--if-not-exists", help="succeed when the topic exists already"),
                 *CONNECTION,
             ),
-            examples=("odradek topics create flights --partitions 3 --set retention.ms=86400000",),
+            examples=(
+                "odradek topics create flights --partitions 3 --set retention.ms=86400000",
+                f"odradek topics create flights --replica-assignment {EXAMPLE}",
+            ),
         ),
         Command(
             "describe",

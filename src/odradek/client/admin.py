@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from odradek.base.errors import ApiError
+from odradek.base.ids import BrokerId
 from odradek.client.admin_connection import AdminConnection
 from odradek.client.core.admin.configs import (
     BROKER_RESOURCE,
@@ -72,9 +73,13 @@ class Admin(AdminConnection):
         partitions: int = -1,
         replication_factor: int = -1,
         configs: Mapping[str, str] | None = None,
+        assignments: Mapping[int, Sequence[BrokerId]] | None = None,
     ) -> None:
-        """Create a topic; -1 leaves partitions or replicas to the broker's defaults."""
-        topic = creation(NewTopic(name, partitions, replication_factor, configs or {}))
+        """Create a topic; -1 leaves partitions or replicas to the broker's defaults.
+
+        `assignments` names the brokers of each partition instead; the first one is preferred as the leader.
+        """
+        topic = creation(NewTopic(name, partitions, replication_factor, configs or {}, assignments or {}))
         request = CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_MS)
         for one in self._connection.ask(request, CreateTopicsResponse).topics:
             raise_for(one.error_code, one.error_message)
