@@ -175,6 +175,20 @@ def wait_for(cluster: Cluster, text: str, times: int = 1) -> None:
         time.sleep(0.05)
 
 
+def test_settings_without_effect_are_told_by_the_supervisor_only(cluster: Cluster) -> None:
+    """And by each broker at the level debug."""
+    cluster.start("--set", "no.such.setting=1", "--log-level", "odradek.server.process.serve=debug")
+    assert cluster.stop() == 0
+    told = [line for line in cluster.log().splitlines() if "no.such.setting" in line]
+    assert sorted(line.split()[2:4] for line in told if "supervisor" not in line) == [
+        ["broker", "1"],
+        ["broker", "2"],
+        ["broker", "3"],
+    ]
+    assert all(" DEBUG " in line for line in told if "supervisor" not in line)
+    assert [line.split()[2:4] for line in told if "supervisor" in line] == [["supervisor", "WARNING"]]
+
+
 def test_a_broker_that_is_killed_comes_back_on_its_port_and_nothing_is_lost(cluster: Cluster) -> None:
     addresses = cluster.start()
     assert len(set(addresses)) == 3

@@ -32,6 +32,15 @@ def test_ids_directories_and_ports_are_counted() -> None:
     }
 
 
+def test_settings_without_effect_are_told_once_for_all_brokers() -> None:
+    given = {"num.network.threads": "8", "num.partition": "3", "num.partitions": "3"}
+    assert cluster_settings(given, 3).warnings == (
+        "there is no setting named num.partition; it is ignored",
+        "num.network.threads has no effect here: one thread does all the work",
+    )
+    assert cluster_settings({"num.partitions": "3"}, 3).warnings == ()
+
+
 def test_what_a_broker_gets_is_accepted_by_a_broker() -> None:
     given = {
         "process.roles": "broker,controller",

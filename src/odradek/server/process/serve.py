@@ -54,10 +54,12 @@ def serve(
     garbage.begin()
     raise_limit()
     share_one_arena()
-    name = f"broker {layers.in_force.node_id}" if is_of_cluster(layers) else ""
-    log_to(sys.stderr, log, process=name)
+    is_one_of_several = is_of_cluster(layers)
+    log_to(sys.stderr, log, process=f"broker {layers.in_force.node_id}" if is_one_of_several else "")
+    # The supervisor has said them of the settings that it gives to all its brokers.
+    level = logging.DEBUG if is_one_of_several else logging.WARNING
     for warning in layers.warnings():
-        _log.warning("%s", warning)
+        _log.log(level, "%s", warning)
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_run(layers, test_faults=test_faults, until_eof=until_eof))

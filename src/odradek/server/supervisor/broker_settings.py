@@ -59,6 +59,8 @@ class ClusterSettings:
     """The name of the listener that only brokers use; None if they use Unix sockets."""
     session_timeout_ms: int
     """After how long without a sign of life a broker's session with the metadata store ends."""
+    warnings: tuple[str, ...]
+    """Sentences about given settings that have no effect on any of the brokers."""
 
     @property
     def broker_ids(self) -> range:
@@ -134,6 +136,7 @@ def cluster_settings(properties: Mapping[str, str], count: int) -> ClusterSettin
         plan.for_controllers,
         plan.for_brokers,
         settings.broker_session_timeout_ms,
+        tuple(layers.warnings()),
     )
     _refuse_shared_ports(found)
     _refuse_one_advertised_port(found)

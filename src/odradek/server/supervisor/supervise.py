@@ -60,6 +60,8 @@ def supervise(
     log_to(sys.stderr, options.log, process="supervisor")
     for name in settings.not_opened:
         _log.warning("the listener %s is not opened: only KRaft controllers use it", name)
+    for warning in settings.warnings:
+        _log.warning("%s", warning)
     prepared = prepare(settings, options)
     try:
         # uvloop keeps SIGCHLD for itself, and a quiet process gains nothing from it.
