@@ -154,6 +154,20 @@ def test_admin_listeners_say_why(
     assert reasons["orders", 1] == []
     run(["cluster", "describe", "--admin", "b:3"])
     assert "b:3 did not answer" in capsys.readouterr().err
+    found = document(capsys, "describe", "--admin", "b:1", "--admin", "b:2, b:1")
+    (reasons,) = [
+        row["reasons"] for row in found["in_trouble"] if (row["topic"], row["partition"]) == ("orders", 0)
+    ]
+    assert reasons == ["broker 1: broker 3: last fetch 20 s ago", "broker 2: broker 3: last fetch 20 s ago"]
+
+
+@pytest.mark.parametrize("address", ["b", "b:1,b", ":8080", "b:x", ""])
+def test_an_admin_listener_has_a_port_also_while_all_is_well(
+    three: Three, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    assert said(capsys, "describe", f"--admin={address}", code=2) == (
+        f"odradek: --admin is HOST:PORT[,...], with the ports of serve --admin-port, not '{address}'\n"
+    )
 
 
 # --- elect

@@ -4,7 +4,7 @@ The commands that move replicas are in `reassign` and `drain`.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -117,7 +117,7 @@ def _describe_once(options: Options) -> None:
 
 def _show(options: Options, state: ClusterState, waits_for: Sequence[str] | None = None) -> None:
     """Show the cluster; `waits_for` is what --wait has found to be ill, None without it."""
-    reasons = _reasons(options.admin) if options.admin is not None and state.troubled else {}
+    reasons = _reasons(chain.from_iterable(options.admin)) if state.troubled else {}
     if options.json:
         waited = {} if waits_for is None else {"waits_for": list(waits_for)}
         say_json(_document(state, reasons) | waited, indent=2)
@@ -218,15 +218,23 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _reasons(addresses: str) -> dict[TopicPartition, list[str]]:
+def admin_listeners(text: str) -> list[str]:
+    """The addresses of admin listeners: host:port,... Raises ValueError."""
+    addresses = [one.strip() for one in text.split(",")]
+    if not all(one.rpartition(":")[0] and one.rpartition(":")[2].isdigit() for one in addresses):
+        raise ValueError("HOST:PORT[,...], with the ports of serve --admin-port")
+    return addresses
+
+
+def _reasons(addresses: Iterable[str]) -> dict[TopicPartition, list[str]]:
     """What the brokers with these admin listeners say about the partitions in trouble.
 
     A listener that does not answer is named on the error output: its broker may be the one that is offline.
     """
     found: dict[TopicPartition, list[str]] = {}
-    for address in addresses.split(","):
+    for address in dict.fromkeys(addresses):
         try:
-            answer = ask_admin(address.strip(), "replicas", {"under-replicated": "true"})
+            answer = ask_admin(address, "replicas", {"under-replicated": "true"})
         except UsageError:
             raise
         except OdradekError as error:
@@ -313,6 +321,8 @@ GROUP = Group(
                     "--admin",
                     help="admin listeners of brokers, to be asked why replicas are behind",
                     metavar="HOST:PORT[,...]",
+                    kind=admin_listeners,
+                    many=True,
                     variable="ODRADEK_ADMIN",
                 ),
                 option(
