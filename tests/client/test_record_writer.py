@@ -6,6 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.bootstrap import Address
 from odradek.client.configuration import ClientConfig, from_properties
+from odradek.client.leader_connections import LeaderConnections
 from odradek.client.record_writer import OutgoingRecord, RecordWriter
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
@@ -49,6 +50,35 @@ def test_a_writer_knows_whether_its_topic_was_made_for_it() -> None:
         for is_new in (True, False):
             with RecordWriter(ClientConfig(broker.bootstrap_servers), "flights") as writer:
                 assert (writer.has_made_topic, writer.partition_count) == (is_new, 3)
+
+
+def test_a_writer_says_for_which_topic_it_waits_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The topic has no leader until the third look."""
+    refresh = LeaderConnections.refresh
+    seen: list[tuple[str, str]] = []
+    with Broker() as broker:
+        writer = RecordWriter(ClientConfig(broker.bootstrap_servers), "flights")
+
+        def look(connections: LeaderConnections) -> None:
+            refresh(connections)
+            assert writer.waiting_since_s is not None
+            seen.append((writer.waits_for, writer.obstacle))
+            if len(seen) < 3:
+                connections.leaders.addresses.clear()
+
+        monkeypatch.setattr(LeaderConnections, "refresh", look)
+        broker.create_topic("flights")
+        with writer:
+            assert (writer.waits_for, writer.obstacle, writer.waiting_since_s) == ("", "", None)
+    assert seen == [
+        ("topic flights", ""),
+        ("topic flights", "topic flights has no leader"),
+        ("topic flights", "topic flights has no leader"),
+    ]
+
+
+def test_a_writer_that_was_not_opened_can_be_closed() -> None:
+    RecordWriter(ClientConfig("127.0.0.1:1"), "flights").close()
 
 
 @pytest.mark.parametrize("attempts", [3, None])

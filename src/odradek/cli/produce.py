@@ -26,7 +26,8 @@ def produce(options: Options) -> None:
     if options.timeout is not None:
         config = replace(config, delivery_timeout_ms=max(1, round(options.timeout * 1000)))
     rules = _rules(options)
-    with RecordWriter(config, options.topic) as writer, WaitingNotice(writer):
+    writer = RecordWriter(config, options.topic)
+    with WaitingNotice(writer), writer:
         if writer.has_made_topic:
             say(f"odradek: {_made(writer, options.topic)}", as_error=True)
         try:

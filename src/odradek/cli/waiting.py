@@ -1,8 +1,9 @@
 """Prints to standard error that records wait for the brokers, and why, so that a user sees the cause.
 
-3 s after a batch was first sent, and every 10 s then:
+3 s after a batch was first sent, or the topic or a producer id is waited for, and every 10 s then:
 
 odradek: 4 records have not been acknowledged for 3 s: cannot connect to 127.0.0.1:9092: connection refused
+odradek: records have waited for topic flights for 3 s: topic flights has no leader
 odradek: records have waited for a producer id for 3 s: cannot connect to 127.0.0.1:9092: connection refused
 """
 

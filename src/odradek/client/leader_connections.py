@@ -50,12 +50,18 @@ class LeaderConnections(Closing):
         return [TopicPartition(topic, number) for number in range(self.leaders.counts.get(topic, 0))]
 
     def wait_for_topic(
-        self, topic: str, is_over: Callable[[], bool], *, unknown_may_come: bool = True
+        self,
+        topic: str,
+        is_over: Callable[[], bool],
+        *,
+        unknown_may_come: bool = True,
+        on_wait: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Returns when each partition of a topic, which may just have been made, has a leader.
 
         Apache Kafka calls a topic unknown also while it makes it; a broker of Odradek does not, so that
-        without `unknown_may_come` an unknown topic is refused at once.
+        without `unknown_may_come` an unknown topic is refused at once. `on_wait` is told why the topic is not
+        ready, each time.
 
         Raises ApiError when `is_over` returns True, which says that this takes too long; its code and its
         words are those of what the broker answered last.
@@ -72,6 +78,7 @@ class LeaderConnections(Closing):
             is_unknown = code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if is_over() or (is_unknown and not unknown_may_come):
                 raise ApiError(code, words)
+            on_wait(words)
             time.sleep(_RETRY_S)
             self.refresh()
 

@@ -10,7 +10,7 @@ The writer is idempotent (KIP-98): a batch that is sent again after a lost answe
 
 import time
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
@@ -53,7 +53,10 @@ class OutgoingRecord(NamedTuple):
 
 
 class RecordWriter(Closing):
-    """Raises ApiError if a broker refuses a batch, ConnectionFailed if brokers stay unreachable."""
+    """Raises ApiError if a broker refuses a batch, ConnectionFailed if brokers stay unreachable.
+
+    A `with` block opens it. What it waits for may be read by another thread meanwhile.
+    """
 
     def __init__(self, config: ClientConfig, topic: str) -> None:
         config = replace(
@@ -62,16 +65,9 @@ class RecordWriter(Closing):
         self._config = config
         self._topic = topic
         self._codec = CODECS.index(config.compression_type)
-        with config.connect() as connection:
-            known = fetch_leaders(connection, [topic], may_create=False).counts
-        self._connections = LeaderConnections(config, [topic], may_create=True)
-        deadline = time.monotonic() + CREATION_MAX_S
-        try:
-            self._connections.wait_for_topic(topic, lambda: time.monotonic() > deadline)
-        except ApiError:
-            self._connections.close()
-            raise
-        self.has_made_topic = topic not in known
+        # None before `open`.
+        self._connected: LeaderConnections | None = None
+        self.has_made_topic = False
         """Whether the broker created the topic on this writer's request."""
         self._is_idempotent = config.enable_idempotence and config.acks == -1
         self._producer: tuple[ProducerId, int] = (NO_PRODUCER_ID, -1)
@@ -91,9 +87,34 @@ class RecordWriter(Closing):
         Also since when `waits_for` is waited for, before the first batch.
         """
         self.waits_for = ""
-        """What the first batch needs before it can be sent; "" while that is not waited for."""
+        """What is needed before the first batch can be sent; "" while that is not waited for."""
         self.obstacle = ""
         """Why the last attempt failed; "" during the first one."""
+
+    def open(self) -> None:
+        """Connect, and wait until each partition of the topic, which the brokers may make now, has a leader.
+
+        Raises ApiError after CREATION_MAX_S, and ConnectionFailed.
+        """
+        with self._config.connect() as connection:
+            known = fetch_leaders(connection, [self._topic], may_create=False).counts
+        started = time.monotonic()
+        self.waits_for, self.obstacle, self.waiting_since_s = f"topic {self._topic}", "", started
+        connections = LeaderConnections(self._config, [self._topic], may_create=True)
+        try:
+            connections.wait_for_topic(
+                self._topic, lambda: time.monotonic() > started + CREATION_MAX_S, on_wait=self._on_obstacle
+            )
+        except BaseException:
+            connections.close()
+            raise
+        self._connected = connections
+        self.has_made_topic = self._topic not in known
+        self.waiting_since_s, self.waits_for, self.obstacle = None, "", ""
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
 
     @property
     def partition_count(self) -> int:
@@ -120,7 +141,16 @@ class RecordWriter(Closing):
 
     def close(self) -> None:
         """End the connections; what was not flushed is dropped."""
-        self._connections.close()
+        if self._connected is not None:
+            self._connected.close()
+
+    @property
+    def _connections(self) -> LeaderConnections:
+        assert self._connected is not None, "a writer is opened before it is used"
+        return self._connected
+
+    def _on_obstacle(self, reason: str) -> None:
+        self.obstacle = reason
 
     def _partition_of(self, record: OutgoingRecord) -> int:
         count = self.partition_count
