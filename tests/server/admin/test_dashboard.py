@@ -48,6 +48,15 @@ def test_every_metric_that_the_dashboard_asks_for_exists(there: set[str]) -> Non
     assert asked - there == set()
 
 
+@pytest.mark.parametrize(
+    "metric", ["odradek_metadata_store_connected", "odradek_metadata_store_sessions_ended_total"]
+)
+def test_the_metadata_store_is_shown(metric: str) -> None:
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    showing = [panel for panel in panels if any(metric in one for one in expressions(panel))]
+    assert [panel["title"] for panel in showing] == ["Metadata store"]
+
+
 def test_every_metric_on_the_page_exists(there: set[str]) -> None:
     named = set(_METRIC.findall(PAGE.read_text()))
     assert len(named) > 20
