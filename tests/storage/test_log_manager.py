@@ -25,6 +25,10 @@ CLUSTER = "9mV0tsdqSpyTkIyXSMUJOw"
 ORDERS = [TopicPartition("orders", number) for number in range(6)]
 
 
+EPOCH = 7
+"""The broker epoch of a run that has registered."""
+
+
 @dataclass
 class Broker:
     directories: tuple[str, ...] = ("/d1", "/d2")
@@ -96,7 +100,7 @@ def test_a_new_directory_is_marked_as_ours(broker: Broker) -> None:
     assert meta[:3] == ["version=1", "node.id=0", f"cluster.id={CLUSTER}"]
     ids = {directory.directory_id for directory in manager.directories}
     assert len(ids) == 2, "each directory has an id of its own"
-    manager.close()
+    manager.close(EPOCH)
     assert {directory.directory_id for directory in broker.start().directories} == ids
     assert stored_cluster_id(broker.disk, ["/d1", "/new"], 0) == CLUSTER
 
@@ -204,8 +208,23 @@ def test_a_directory_in_use_is_refused_and_left_alone(broker: Broker) -> None:
     broker.start()
 
 
-def test_a_directory_of_others_is_refused_and_left_alone(broker: Broker) -> None:
+def test_a_new_directory_of_a_broker_that_never_registered_is_nobodys_again(broker: Broker) -> None:
+    """But for one with a log, and one that was its own before."""
+    broker.start(node_id=3).close()
+    left = {path.rpartition("/")[2] for path in broker.everything()}
+    assert left == {".lock", "recovery-point-offset-checkpoint"}, "the latter is written at the start"
+    manager = broker.start()
+    manager.create(ORDERS[0])
+    manager.close()
+    (used,) = (path for path in ("/d1", "/d2") if broker.disk.exists(f"{path}/meta.properties"))
+    assert broker.disk.exists(f"{used}/.kafka_cleanshutdown")
+    broker.start().close(EPOCH)
     broker.start().close()
+    assert all(broker.disk.exists(f"{path}/meta.properties") for path in ("/d1", "/d2"))
+
+
+def test_a_directory_of_others_is_refused_and_left_alone(broker: Broker) -> None:
+    broker.start().close(EPOCH)
     before = broker.everything()
     with pytest.raises(
         DataDirectoryError, match=f"/d1 belongs to cluster {CLUSTER}, this broker to cluster X"

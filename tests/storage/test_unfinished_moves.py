@@ -72,7 +72,7 @@ def move(start: Start, disk: MemoryFileSystem, bench: LogBench, target: str) -> 
         log.append_as_leader(bench.batch(1), 0, now_ms=0)
     log.restore_high_watermark(3)
     home = log.directory
-    manager.close()
+    manager.close(broker_epoch=1)
     if home == target:  # the fewest logs are in the first directory, so the log is moved by hand
         other = "/d2" if target == "/d1" else "/d1"
         disk.rename(f"{home}/orders-3", f"{other}/orders-3")

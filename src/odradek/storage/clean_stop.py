@@ -35,11 +35,22 @@ def write_checkpoints(
 
 
 def leave_marks(
-    directories: Sequence[LogDirectory], broker_epoch: int | None, in_parallel: InParallel
+    directories: Sequence[LogDirectory],
+    broker_epoch: int | None,
+    in_parallel: InParallel,
+    unused: Sequence[LogDirectory] = (),
 ) -> None:
-    """Write the clean-stop mark in every online directory, and release the locks of all directories."""
+    """Write the clean-stop mark in every online directory, and release the locks of all directories.
+
+    Those that were not used are left without an owner instead.
+    """
     online = [directory for directory in directories if directory.failure is None]
-    errors = in_parallel([partial(one.leave_clean_shutdown_mark, broker_epoch) for one in online])
+    errors = in_parallel(
+        [
+            one.forget_owner if one in unused else partial(one.leave_clean_shutdown_mark, broker_epoch)
+            for one in online
+        ]
+    )
     for directory, error in zip(online, errors, strict=True):
         if error is not None:
             directory.fail(error)

@@ -130,6 +130,14 @@ class LogDirectory:
         content = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
         write_atomically(self.file_system, mark, content.encode(), durable=True)
 
+    def forget_owner(self) -> None:
+        """Remove `meta.properties`, which the start of a broker wrote that was refused by its cluster.
+
+        With another id, which is free, the broker may then have this directory.
+        """
+        self.file_system.remove(f"{self.path}/{file_names.META_PROPERTIES}")
+        self.file_system.sync_directory(self.path)
+
     def release_lock(self) -> None:
         """Release the lock, so that another broker may use the directory."""
         if self.lock is not None:

@@ -303,8 +303,10 @@ class LogManager:
         """The clean stop: flush, snapshots, checkpoints, `.kafka_cleanshutdown`, locks released.
 
         Each of these is on disk before the next begins. A directory that fails during it is left as after an
-        unclean stop. `broker_epoch` is that of this run's registration; None if it never registered.
+        unclean stop. `broker_epoch` is that of this run's registration; None if it never registered. A new
+        directory of such a run gets none of these, and is nobody's again: the id may be another broker's.
         """
+        unused = [] if broker_epoch is not None else [one for one in self.directories if _is_unused(one)]
         copies = [copy for copy in self.moves.copies() if copy.place.failure is None]
         close_logs([*self.logs(), *copies], in_parallel)
         checkpoints = self.checkpoints
@@ -313,8 +315,10 @@ class LogManager:
             *exhaust(checkpoints.recovery_points()),
             *exhaust(checkpoints.log_start_offsets()),
         ]
+        paths = {one.path for one in unused}
+        writes = [write for write in writes if write.directory not in paths]
         write_checkpoints(writes, self.directories, in_parallel)
-        leave_marks(self.directories, broker_epoch, in_parallel)
+        leave_marks(self.directories, broker_epoch, in_parallel, unused)
 
     def describe(self) -> Mapping[str, Any]:
         """Returns a description of the directories and their logs."""
@@ -364,3 +368,14 @@ class LogManager:
                     continue  # its directory is offline now, which is reported; the others go on
                 yield
         return total
+
+
+def _is_unused(directory: LogDirectory) -> bool:
+    """Whether this start has found the directory without an owner, and it has neither logs nor copies."""
+    if not directory.is_new or directory.failure is not None:
+        return False
+    try:
+        entries = directory.file_system.list_directory(directory.path)
+    except OSError:
+        return False  # the mark will fail, too, which is reported
+    return all(size >= 0 for _, size in entries)  # -1: a directory

@@ -82,6 +82,23 @@ def test_a_broker_with_the_id_of_another_that_lives_does_not_start(waiting: Wait
     assert owner_of(world, 2) == held.session_id, "the other broker is left alone"
 
 
+def test_a_broker_whose_id_is_taken_leaves_its_new_directory_to_others() -> None:
+    """Its `meta.properties` would refuse the broker with a free id that is started there next."""
+    world = World(brokers=2)
+    world.kill(2)
+    world.settle()
+    hold(world, 2)
+    world.lose_disk(2)
+    node = world.begin(2)
+    world.settle()
+    disk, (directory,) = world.disk(2), node.layers.in_force.log_dirs
+    assert disk.exists(f"{directory}/meta.properties")
+    world.advance(LIMIT_MS + stages.DRAIN_MS_MAX)
+    assert isinstance(node.start_error, ApiError)
+    left = {name for name, _ in disk.list_directory(directory)}
+    assert left == {".lock", "recovery-point-offset-checkpoint"}, "the latter is written at the start"
+
+
 def test_a_broker_that_waits_can_be_killed(waiting: Waiting) -> None:
     world, node, held = waiting
     node.kill()
