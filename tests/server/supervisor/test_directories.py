@@ -90,8 +90,8 @@ def test_a_single_broker_is_refused_the_directory_of_a_cluster(tmp_path: Path) -
 def test_fewer_brokers_than_there_were_are_refused(tmp_path: Path) -> None:
     write_cluster_file(FILES, str(tmp_path), KeptCluster(4, "/nowhere", {}))
     assert refusal(of(tmp_path, count=2)) == (
-        f"{tmp_path} holds a cluster of 4 brokers: with --brokers 2 the logs of broker 3 and broker 4"
-        " would be missing"
+        f"{tmp_path} holds a cluster of 4 brokers, and --brokers 2 leaves out broker 3 and broker 4: start it"
+        " with --brokers 4; a broker that was drained stays, without replicas"
     )
 
 
@@ -100,7 +100,7 @@ def test_without_its_file_a_cluster_has_the_brokers_that_have_directories(tmp_pa
     for broker_id in (1, 2, 3):
         mark(tmp_path / f"broker-{broker_id}", broker_id, cluster_id)
     assert check_directories(FILES, of(tmp_path)) is None
-    assert "the logs of broker 3 would be missing" in refusal(of(tmp_path, count=2))
+    assert "--brokers 2 leaves out broker 3: start it with --brokers 3" in refusal(of(tmp_path, count=2))
 
 
 def test_brokers_of_two_clusters_are_refused(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def _refuse_fewer(file_system: FileSystem, settings: ClusterSettings, kept: Kept
     if missing:
         named = " and ".join(f"broker {one}" for one in missing)
         raise DataDirectoryError(
-            f"{settings.log_dirs[0]} holds a cluster of {last} brokers: with --brokers {settings.count} the"
-            f" logs of {named} would be missing"
+            f"{settings.log_dirs[0]} holds a cluster of {last} brokers, and --brokers {settings.count} leaves"
+            f" out {named}: start it with --brokers {last}; a broker that was drained stays, without replicas"
         )
 
 
