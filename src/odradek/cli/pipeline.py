@@ -35,7 +35,7 @@ format = "{format}"{fields}
 
 [sink]
 path = "{name}_table"
-# format = "delta"               # or "iceberg"; else Parquet files
+# format = "delta"               # or "iceberg", or "topic"; else Parquet files
 # partition_by = ["..."]         # a directory for each value of a column
 # key = ["..."]                  # one row for each key, in a delta or iceberg table
 
@@ -103,7 +103,14 @@ def check(options: Options) -> None:
         say(f"Columns{', inferred from the first records' if is_inferred else ''}: {shown}")
     else:
         say("Columns: none are known; the first run infers them from the records that have come by then.")
-    say(f"Table: {description.table}")
+    if description.sink_topic:
+        say(f"Topic: {description.sink_topic}, with the ledger in {description.table}")
+    else:
+        say(f"Table: {description.table}")
+
+
+def _kept(description: Description) -> str:
+    return "topic" if description.sink_topic else "table"
 
 
 def run(options: Options) -> None:
@@ -122,7 +129,7 @@ def run(options: Options) -> None:
         )
         if options.once:
             batches = engine.run_once()
-            say(f"The table is up to date after {_counted(batches, 'batch', 'batches')}.")
+            say(f"The {_kept(description)} is up to date after {_counted(batches, 'batch', 'batches')}.")
             return
         ended = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
@@ -258,7 +265,7 @@ def verify(options: Options) -> int:
     elif description.keying.columns:
         once = f"each of {_counted(found.keys, 'key')} has the row of its newest record"
     else:
-        once = "each is in the table once"
+        once = f"each is in the {_kept(description)} once"
     say(f"{_counted(found.compared, 'record')} of the topics compared: {once}.")
     return 0
 

@@ -9,6 +9,7 @@ from odradek.base.errors import SettingError
 from odradek.cli.main import run
 from odradek.spark.pipeline.description import Compaction, read_description, read_fields, write_fields
 from odradek.spark.pipeline.topics import source_options
+from tests.docs.blocks import blocks_of
 
 GOOD = """
 [source]
@@ -42,7 +43,11 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
     ("old", "new", "sentence"),
     [
         ("topics", "topic", "source.topics is missing"),
-        ("[sink]", "[sink]\nzzz = 1", "there is no setting sink.zzz; it has path, format, partition_by"),
+        (
+            "[sink]",
+            "[sink]\nzzz = 1",
+            "there is no setting sink.zzz; it has format, topic, value_format, path",
+        ),
         (
             "[sink]",
             '[sink]\npartition_buy = ["a"]',
@@ -85,6 +90,54 @@ def test_tables_of_lake_formats_say_how_they_are_compacted(tmp_path: Path) -> No
     assert read_description(described(tmp_path, text)).compaction == Compaction(50, 64 << 20, 168)
     with pytest.raises(SettingError, match=r"compact\.file_size_mb must be a whole number of at least 1"):
         read_description(described(tmp_path, text.replace("64", "0")))
+
+
+def of_topic(text: str) -> str:
+    """The description of a sink that is a topic."""
+    return text.replace("[sink]", '[sink]\nformat = "topic"\ntopic = "clean"')
+
+
+def test_a_topic_as_a_sink_has_values_of_json_or_bytes(tmp_path: Path) -> None:
+    found = read_description(described(tmp_path, of_topic(GOOD)))
+    assert (found.sink_format, found.sink_topic, found.value_format) == ("topic", "clean", "json")
+    assert found.marker_topic == f"_odradek-pipeline-{found.name}"
+    raw = of_topic(GOOD).replace('format = "json"', 'format = "raw"')
+    assert read_description(described(tmp_path, raw)).value_format == "raw"
+
+
+def test_the_pages_example_of_a_topic_is_a_description(tmp_path: Path) -> None:
+    (example,) = (one.text for one in blocks_of("docs/pipeline.md") if 'format = "topic"' in one.text)
+    found = read_description(described(tmp_path, example))
+    assert (found.name, found.sink_topic, found.value_format) == ("clean", "flights-clean", "json")
+    assert found.table == tmp_path / "clean_ledger"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('topic = "clean"\n', "", "sink.topic is missing"),
+        ('"clean"', '"a topic"', "sink.topic must be the name of a topic"),
+        ('"clean"', '".."', "sink.topic must be the name of a topic"),
+        ('"clean"', '"flights"', "sink.topic is one of source.topics"),
+        ('"clean"', '"_odradek-pipeline-flights"', "is the topic of the pipeline's own offsets"),
+        ("[sink]", '[sink]\nvalue_format = "avro"', "sink.value_format must be one of json, raw"),
+        ("[sink]", '[sink]\npartition_by = ["a"]', "sink.partition_by has no effect on a topic"),
+        ("[sink]", '[sink]\nkey = "a"', "sink.key has no effect on a topic"),
+        ("[sink]", '[sink]\ntombstones = "ignore"', "sink.tombstones has no effect on a topic"),
+        ("[sink]", "[compact]\n[sink]", "[compact] has no effect on a topic"),
+        ("[sink]", "[decode.cdc]\n[sink]", "decode.cdc changes rows of a table, and a topic has none"),
+        ('format = "topic"', 'format = "delta"', 'sink.topic has an effect only with sink.format = "topic"'),
+        (
+            'format = "topic"\ntopic = "clean"',
+            'value_format = "raw"',
+            "sink.value_format has an effect only with",
+        ),
+    ],
+)
+def test_what_a_topic_cannot_have_is_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+    with pytest.raises(SettingError) as refused:
+        read_description(described(tmp_path, of_topic(GOOD).replace(old, new, 1)))
+    assert sentence in str(refused.value)
 
 
 def test_avro_is_refused_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,19 @@ from odradek.client.cluster import Offsets
 from odradek.records.columnar.varints import Longs
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.compaction import Compacted, Upkeep, compact
-from odradek.spark.pipeline.description import NO_COMPACTION, Description, check_transforms, read_fields
+from odradek.spark.pipeline.description import (
+    NO_COMPACTION,
+    TOPIC,
+    Description,
+    check_transforms,
+    read_fields,
+)
 from odradek.spark.pipeline.engine import Engine, Replayed, Step, Tell, Topics
 from odradek.spark.pipeline.fields import Fields
 from odradek.spark.pipeline.lake import LakeTable
 from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
 from odradek.spark.pipeline.planning import View, lag, partition_offsets
+from odradek.spark.pipeline.topic_sink import TopicTable, check_sink_topic, sink_offsets
 from odradek.spark.pipeline.topics import ClusterTopics, source_options
 from odradek.spark.pipeline.verifying import Findings, verify
 from odradek.spark.range_reader import read_range
@@ -66,9 +73,11 @@ def opened(
             figures.started(table.last())
             tell, topics = MeasuredTell(tell, figures), MeasuredTopics(topics, figures)
         topics.view()  # what is wrong with topics or brokers is said before Spark starts
+        if isinstance(table, TopicTable):
+            table.begin_transactions()
         with _session(description, spark) as session:
             job = SparkJob(description, session)
-            if not isinstance(table, LakeTable):
+            if not isinstance(table, LakeTable) or isinstance(table, TopicTable):
                 yield Engine(description, table, topics, job, SystemClock(), tell, reached)
                 return
             lake = lake_session(description, session)
@@ -102,6 +111,11 @@ def compact_table(description: Description, spark: Any = None) -> Compacted:
     """Compact the table, which no run may be writing; see `compaction`. Raises OdradekError."""
     from odradek.spark.pipeline.formats import compactor_of, lake_session, table_of
 
+    if description.sink_format == TOPIC:
+        raise SettingError(
+            f"topic {description.sink_topic} is not compacted by a pipeline: its brokers compact it, if its"
+            " cleanup.policy says so"
+        )
     with table_of(description) as table:
         if not isinstance(table, LakeTable):
             raise SettingError(f"{description.table} cannot be compacted: {NO_COMPACTION}")
@@ -161,6 +175,8 @@ def check(description: Description) -> tuple[View, Fields, bool]:
     check_transforms(description)
     topics = ClusterTopics(description)
     view = topics.view()
+    if description.sink_format == TOPIC:
+        check_sink_topic(description)
     table_of(description).last()
     fields = read_fields(description)
     if fields or description.format != "json":
@@ -203,6 +219,9 @@ def verify_table(description: Description, spark: Any = None) -> Findings:
             f"batch {last.batch} was committed by a run that ended before it could record that:"
             " let the pipeline run once, then verify"
         )
+    if isinstance(table, TopicTable):
+        rows = sink_offsets(description) if last else None
+        return verify(table.ledger, view, read_offsets, is_one_to_one=is_one_to_one, rows=rows)
     with _session(description, spark) as session:
         lake = lake_session(description, session)
         rows = lake.offsets(partition_offsets(last.following)) if last else None

@@ -38,7 +38,11 @@ from odradek.spark.pipeline.keys import KEY_FORMATS, TOMBSTONES, Keying, check_k
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _MISSING: Final = object()
 _FROM_VARIABLE: Final = ".env"
-SINK_FORMATS: Final = ("parquet", "delta", "iceberg")
+SINK_FORMATS: Final = ("parquet", "delta", "iceberg", "topic")
+TOPIC: Final = "topic"
+"""The format of a sink that is a topic."""
+VALUE_FORMATS: Final = ("json", "raw")
+_TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 NO_COMPACTION: Final = (
     "a table of Parquet files has no log in which one commit could put one file in the place of several, so"
     ' that readers would see rows twice or not at all; take format = "delta" or "iceberg" in [sink], or make'
@@ -105,6 +109,15 @@ class Description:
     compaction: Compaction
     avro: AvroFormat | None = None
     """How values are written; None for formats other than Avro."""
+    sink_topic: str = ""
+    """The topic that rows go to; "" for a table."""
+    value_format: str = ""
+    """What a row is in the topic, one of VALUE_FORMATS; "" for a table."""
+
+    @property
+    def marker_topic(self) -> str:
+        """The topic with the offsets that a topic as a sink has been written up to."""
+        return f"_odradek-pipeline-{self.name}"
 
     @property
     def fields_file(self) -> Path:
@@ -136,6 +149,8 @@ def read_description(file: Path) -> Description:
     delimiter = decode.text("delimiter", ",")
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise decode.wrong("delimiter", "one character")
+    sink_format = sink.choice("format", SINK_FORMATS, "parquet")
+    sink_topic, value_format = _topic(file, sink, sink_format, format_name)
     transforms = tuple(_transform(one) for one in top.tables("transform"))
     avro, given_fields = _avro(file, decode, format_name)
     described = Description(
@@ -154,7 +169,7 @@ def read_description(file: Path) -> Description:
         delimiter=delimiter,
         transforms=transforms,
         table=file.parent / sink.text("path", _MISSING),
-        sink_format=sink.choice("format", SINK_FORMATS, "parquet"),
+        sink_format=sink_format,
         partition_by=sink.texts("partition_by", ()),
         keying=Keying(
             sink.columns("key"),
@@ -172,6 +187,8 @@ def read_description(file: Path) -> Description:
             keep_hours=compact.number("keep_hours", 168),
         ),
         avro=avro,
+        sink_topic=sink_topic,
+        value_format=value_format,
     )
     for table in (top, source, decode, sink, batch, dead_letters, compact):
         table.refuse_the_rest()
@@ -258,12 +275,55 @@ def _avro(file: Path, decode: "_Table", format_name: str) -> tuple[AvroFormat | 
     return AvroFormat(schema, header), check_fields(fields_of(schema, schema_file), str(schema_file))
 
 
+def _topic(file: Path, sink: "_Table", sink_format: str, format_name: str) -> tuple[str, str]:
+    """The topic that rows go to and how values are written; both "" for a table. Raises SettingError."""
+    if sink_format != TOPIC:
+        for key in ("topic", "value_format"):
+            if sink.has(key):
+                raise SettingError(f'{file}: sink.{key} has an effect only with sink.format = "topic"')
+        return "", ""
+    topic = sink.text("topic", _MISSING)
+    if not _TOPIC_NAME.fullmatch(topic):
+        raise sink.wrong("topic", "the name of a topic")
+    return topic, sink.choice("value_format", VALUE_FORMATS, "raw" if format_name == "raw" else "json")
+
+
+def _check_topic(described: Description, *, is_compacted: bool) -> None:
+    """Raises SettingError for what a topic cannot have."""
+    file, keying = described.file, described.keying
+    if described.sink_topic in described.topics:
+        raise SettingError(
+            f"{file}: sink.topic is one of source.topics: the pipeline would read what it writes"
+        )
+    if described.marker_topic in (described.sink_topic, *described.topics):
+        raise SettingError(f"{file}: {described.marker_topic} is the topic of the pipeline's own offsets")
+    if described.partition_by:
+        raise SettingError(
+            f"{file}: sink.partition_by has no effect on a topic: the key of a record, the column _key, says"
+            " which partition it is in"
+        )
+    if is_compacted:
+        raise SettingError(
+            f"{file}: [compact] has no effect on a topic: its brokers compact it, if its"
+            " cleanup.policy says so"
+        )
+    if keying.columns or keying.tombstones:
+        raise SettingError(
+            f"{file}: sink.{'key' if keying.columns else 'tombstones'} has no effect on a topic, whose"
+            " records are never replaced: the key of a record is the column _key"
+        )
+    if keying.envelope is not None:
+        raise SettingError(f"{file}: decode.cdc changes rows of a table, and a topic has none: remove it")
+
+
 def _check_format(described: Description, *, is_compacted: bool) -> None:
     for name in described.partition_by:
         if name in ORIGIN:
             raise SettingError(f"{described.file}: sink.partition_by cannot name {name}, which verify reads")
     if described.sink_format == "parquet" and is_compacted:
         raise SettingError(f"{described.file}: [compact] has no effect: {NO_COMPACTION}")
+    if described.sink_format == TOPIC:
+        _check_topic(described, is_compacted=is_compacted)
     where = f"{described.file}: decode"
     if described.format == "csv" and not described.given_fields:
         raise SettingError(f"{where}.fields is missing: a line of CSV does not say what its fields are")

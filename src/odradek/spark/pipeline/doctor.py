@@ -10,7 +10,7 @@ from typing import Final
 
 from odradek.base.errors import OdradekError
 from odradek.spark.java_home import find_java_home, java_version
-from odradek.spark.pipeline.description import Description, check_transforms, read_fields
+from odradek.spark.pipeline.description import TOPIC, Description, check_transforms, read_fields
 from odradek.spark.pipeline.engine import Topics
 from odradek.spark.pipeline.formats import LAKES, table_of
 from odradek.spark.pipeline.lake import LakeTable
@@ -72,7 +72,7 @@ def _java() -> str:
 def _jars(description: Description) -> str:
     lake = LAKES.get(description.sink_format)
     if lake is None:
-        return "none are needed for Parquet"
+        return f"none are needed for {'a topic' if description.sink_format == TOPIC else 'Parquet'}"
     directory = cache_directory() / "jars"
     missing = [one.file for one in lake.jars if not (directory / one.file).is_file()]
     if missing:

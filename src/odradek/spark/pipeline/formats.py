@@ -10,11 +10,12 @@ from odradek.spark.lake_jars import DELTA, ICEBERG, Jar, ivy_fetch, jars_in
 from odradek.spark.pipeline import delta, iceberg
 from odradek.spark.pipeline.compaction import Compactor
 from odradek.spark.pipeline.delta_compaction import DeltaCompactor
-from odradek.spark.pipeline.description import Description
+from odradek.spark.pipeline.description import TOPIC, Description
 from odradek.spark.pipeline.iceberg_compaction import IcebergCompactor
 from odradek.spark.pipeline.lake import LakeState, LakeTable
 from odradek.spark.pipeline.lake_rows import LakeSession
 from odradek.spark.pipeline.ledger import Table
+from odradek.spark.pipeline.topic_sink import TopicTable
 from odradek.spark.session import cache_directory, spark_session
 
 
@@ -40,6 +41,8 @@ LAKES: Final[dict[str, LakeFormat]] = {
 
 def table_of(description: Description) -> Table | LakeTable:
     """The sink that the description names."""
+    if description.sink_format == TOPIC:
+        return TopicTable(description)
     lake = LAKES.get(description.sink_format)
     if lake is None:
         return Table(description.table, description.name)

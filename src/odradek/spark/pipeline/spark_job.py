@@ -24,13 +24,14 @@ from odradek.base.errors import OdradekError, SettingError
 from odradek.spark.first_sentence import sentence_first_of_rows
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.decoding import Decoder
-from odradek.spark.pipeline.description import Description, Transform
+from odradek.spark.pipeline.description import TOPIC, Description, Transform
 from odradek.spark.pipeline.engine import Written
 from odradek.spark.pipeline.fields import ORIGIN, Fields
 from odradek.spark.pipeline.keyed_rows import column, newest_of_keys
 from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, decode_changes
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES
 from odradek.spark.pipeline.local_paths import spark_path
+from odradek.spark.pipeline.topic_rows import json_texts_of, records_of
 from odradek.spark.pipeline.topics import source_options
 
 # Column types in Spark's words and in Arrow's; JSON is kept as text.
@@ -92,11 +93,13 @@ class SparkJob:
         """Write `records`, which have the source's columns; rows only with few enough dead letters."""
         decoded = self._decoded(records, fields).persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            return self._write_decoded(decoded, directory, dead_letters_max)
+            return self._write_decoded(decoded, fields, directory, dead_letters_max)
         finally:
             decoded.unpersist()
 
-    def _write_decoded(self, decoded: DataFrame, directory: Path, dead_letters_max: int | None) -> Written:
+    def _write_decoded(
+        self, decoded: DataFrame, fields: Fields, directory: Path, dead_letters_max: int | None
+    ) -> Written:
         counts = decoded.agg(
             f.count(f.lit(1)).alias("records"),
             f.count("_error").alias("dead"),
@@ -116,6 +119,10 @@ class SparkJob:
         readable = decoded.where("_error is null").drop("_raw", "_error", "_new_fields")
         rows = self._transformed(readable.where("_change is null").drop("_change"))
         self._check_columns(rows)
+        if self._description.sink_format == TOPIC:
+            # Behind transforms a column of that name may be anything.
+            texts = [] if self._stages else json_texts_of(fields)
+            rows = records_of(rows, self._description.value_format, texts)
         deletes = superseded = 0
         if self._has_keys(rows):
             deletes, superseded = self._save_newest(
