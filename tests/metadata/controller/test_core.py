@@ -496,6 +496,20 @@ def test_a_replica_that_failed_counts_again_when_it_obeys(
     assert three.partition("flights").leader == leader
 
 
+def test_a_replica_that_failed_and_that_nothing_depends_on_is_ordered_once_more(three: Cluster) -> None:
+    """R15: it refused an order of a time when it was in the ELR; of another refusal nothing follows."""
+    create(three)
+    write_isr(three, FLIGHTS, replace(three.partition("flights"), isr=(1, 3)))
+    received = three.members[2].received
+    received.clear()
+    three.controller.event(BrokerAnswered(10_000, 2, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
+    (order,) = [message for message in received if isinstance(message, LeaderAndIsr)]
+    assert [(one.topic_partition, one.state.isr) for one in order.partitions] == [(FLIGHTS, (1, 3))]
+    received.clear()
+    three.controller.event(BrokerAnswered(10_001, 2, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
+    assert [message for message in received if isinstance(message, LeaderAndIsr)] == []
+
+
 def test_a_stopping_broker_hands_its_leaderships_over(three: Cluster) -> None:
     create(three)
     epoch = three.image.brokers[1].epoch

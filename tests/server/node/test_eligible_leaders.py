@@ -234,6 +234,35 @@ def test_the_last_in_sync_comes_back_with_an_empty_disk_and_joins_again() -> Non
     cluster.check_logs()
 
 
+@pytest.mark.parametrize(
+    ("wiped", "stops", "starts"),
+    [
+        (1, (2, 3, 1), (1, 3, 2)),
+        (2, (1, 2, 3), (1, 2, 3)),
+        (2, (1, 2, 3), (3, 2, 1)),
+        (3, (2, 3, 1), (3, 1, 2)),
+        (3, (1, 2, 3), (1, 3, 2)),
+        (3, (1, 2, 3), (2, 3, 1)),
+        (3, (1, 3, 2), (2, 3, 1)),
+    ],
+)
+def test_a_broker_whose_disk_was_wiped_joins_again_when_all_start_together(
+    wiped: BrokerId, stops: tuple[BrokerId, ...], starts: tuple[BrokerId, ...]
+) -> None:
+    """R15: the ELR has it until the leader is joined by another, just before it says that its log is gone."""
+    cluster = Cluster(min_insync_replicas="2")
+    write(cluster, ALL)
+    write(cluster, ALL)
+    for broker_id in stops:
+        cluster.world.stop(broker_id)
+        cluster.world.advance(SESSION_MS)
+    cluster.world.lose_disk(wiped)
+    start(cluster, *starts)
+    cluster.world.advance(LAG_MAX_MS)
+    assert sorted(stored(cluster).isr) == [1, 2, 3]
+    assert [records(node) for node in cluster.alive] == [[1, 2, 3, 4]] * 3
+
+
 @pytest.mark.parametrize("order", [(1, 2, 3), (2, 1, 3), (3, 1, 2), (1, 3, 2)])
 @pytest.mark.parametrize("lost", ["the log", "its records"])
 def test_the_last_in_sync_lacks_one_log_after_a_clean_stop(order: tuple[BrokerId, ...], lost: str) -> None:

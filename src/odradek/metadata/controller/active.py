@@ -144,7 +144,8 @@ class ActiveController:
     def broker_answered(self, answered: BrokerAnswered) -> StoreSteps[None]:
         """Take a broker's answer: replicas deleted, disks that failed, the ends of logs without a leader.
 
-        A replica that failed and obeys now serves again: it has begun to copy another one (R15).
+        A replica that failed and obeys now serves again: it has begun to copy another one (R15). One that is
+        in neither ISR nor ELR may do so, and refused an order of a time when it was: it is ordered once more.
         """
         broker_id, errors = answered.broker_id, answered.errors
         yield from self._deletions.answered(answered)
@@ -153,9 +154,10 @@ class ActiveController:
             for replica in list(self._cluster.failed):
                 if replica.broker_id == broker_id and errors.get(replica.topic_partition) is ErrorCode.NONE:
                     del self._cluster.failed[replica]
-            for topic_partition in failed:
-                self._cluster.failed[Replica(topic_partition, broker_id)] = None
+            newly = [named for named in failed if Replica(named, broker_id) not in self._cluster.failed]
+            self._cluster.failed.update(dict.fromkeys(Replica(named, broker_id) for named in failed))
             yield from self._cluster.rewrite(failed, self._cluster.distrusted(broker_id))
+            self._cluster.order_followers_again(broker_id, newly)
             leaderless = self._cluster.note_log_ends(broker_id, answered.log_ends)
             yield from self._cluster.rewrite(leaderless, self._cluster.settled)
         yield from self._cluster.flush()
