@@ -10,6 +10,7 @@ memory is left over.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -123,8 +124,9 @@ class Soak:
             if left > RESTART_EVERY_S:
                 victim = self._chance.choice(self._cluster.broker_ids)
                 how = self._chance.choice((signal.SIGKILL, signal.SIGTERM))
-                os.kill(self._cluster.pid_of(victim), how)
-                self._restarts += 1
+                with contextlib.suppress(ProcessLookupError):  # it is away still: its next start is put off
+                    os.kill(self._cluster.pid_of(victim), how)
+                    self._restarts += 1
 
     async def _sample(self) -> None:
         while True:

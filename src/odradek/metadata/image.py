@@ -97,6 +97,10 @@ class PartitionImage:
         """The first assigned replica, which leads whenever it can."""
         return self.replicas[0]
 
+    def does_without(self, broker_id: BrokerId) -> bool:
+        """R15, R15e: whether another replica leads, and this one, which may lack records, may not."""
+        return self.leader >= 0 and broker_id not in (self.leader, *self.isr, *self.elr)
+
 
 @dataclass(slots=True)
 class TopicImage:

@@ -23,7 +23,6 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicPartition
 from odradek.base.topic_names import fault_in_name
-from odradek.metadata.image import PartitionImage
 from odradek.metadata.messages import (
     LeaderAndIsr,
     LeaderAndIsrPartition,
@@ -140,7 +139,7 @@ class RoleChanger:
             return ErrorCode.INVALID_TOPIC_EXCEPTION  # it names the log's directory
         if state.leader == self._broker_id and state.leader not in state.isr:
             return ErrorCode.INVALID_REQUEST
-        if partition is None and _depends_on_others(state, self._broker_id):
+        if partition is None and state.does_without(self._broker_id):
             self._logs.give_up_missing(topic_partition)
         if self._logs.is_offline(topic_partition):
             return ErrorCode.KAFKA_STORAGE_ERROR
@@ -193,8 +192,3 @@ class RoleChanger:
             except StorageFailure:
                 return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE
-
-
-def _depends_on_others(state: PartitionImage, broker_id: BrokerId) -> bool:
-    """R15, R15e: whether another replica leads, and this one, which may lack records, may not."""
-    return state.leader >= 0 and broker_id not in (state.leader, *state.isr, *state.elr)

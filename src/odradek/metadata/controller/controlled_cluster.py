@@ -427,12 +427,15 @@ class ControlledCluster:
                 self.messages.role_again(broker_id, named)
 
     def order_followers_again(self, broker_id: BrokerId, partitions: Iterable[TopicPartition]) -> None:
-        """Note the present roles of a broker in those partitions that do not depend on its replica."""
+        """Note the present roles of a broker in those partitions that do without its replica."""
         for named in partitions:
             partition = self.image.partition(named)
-            if partition is not None and partition.leader >= 0 and broker_id in partition.replicas:
-                if broker_id not in (partition.leader, *partition.isr, *partition.elr):
-                    self.messages.role_again(broker_id, named)
+            if (
+                partition is not None
+                and broker_id in partition.replicas
+                and partition.does_without(broker_id)
+            ):
+                self.messages.role_again(broker_id, named)
 
     def flush(self) -> StoreSteps[None]:
         """End a process: send the messages to brokers."""
