@@ -1,7 +1,8 @@
 """Brokers, clients and fresh topics for the suite.
 
 A test names what it needs: `client` runs it once for each client, `writer` once for each client whose
-records all others read, `admin` once for each admin client, `tools` with Apache Kafka's own programs.
+records all others read, `admin` once for each admin client, `shell` once for `odradek` and once for
+`odradek.aio`, `tools` with Apache Kafka's own programs.
 `needs(Ability...)` skips clients without that ability. Every test runs on every `--target`. With
 `--brokers 3` Odradek is a cluster in which topics have three replicas, and tests marked `one_broker` are
 skipped; without it, those marked `three_brokers`. `--essential` leaves a few tests, marked so, with one
@@ -22,6 +23,7 @@ from compat.admins.confluent import ConfluentAdmin
 from compat.clients import CLIENTS, Ability, Client
 from compat.commands import Cli
 from compat.served import served_apis
+from compat.shells import SHELLS, Blocking
 from odradek.cli.main import run
 from odradek.net.blocking_connection import BrokerConnection
 
@@ -116,6 +118,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for role in ("client", "writer"):
         if role in metafunc.fixturenames:
             metafunc.parametrize(role, able, indirect=True)
+    if "shell" in metafunc.fixturenames:
+        metafunc.parametrize("shell", list(SHELLS), indirect=True)
     if "admin" in metafunc.fixturenames:
         metafunc.parametrize("admin", list(ADMINS), indirect=True)
 
@@ -189,6 +193,14 @@ def readers(request: pytest.FixtureRequest, all_clients: dict[str, Client]) -> l
 def admin(request: pytest.FixtureRequest, broker: BrokerProcess) -> Admin:
     """Each admin client in turn."""
     return ADMINS[request.param](broker.bootstrap, len(broker.ports))
+
+
+@pytest.fixture
+def shell(request: pytest.FixtureRequest, broker: BrokerProcess) -> Iterator[Blocking]:
+    """Our clients, those of `odradek` and of `odradek.aio` in turn."""
+    opened = SHELLS[request.param](broker.bootstrap)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

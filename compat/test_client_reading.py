@@ -1,0 +1,238 @@
+"""Behaviour of our consumers, blocking and asyncio: the same on Odradek and on Apache Kafka."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from peers.waiting import wait_until
+
+from compat.shells import Blocking
+from compat.test_client_writing import SEND_S_MAX, read
+from odradek import (
+    ApiError,
+    ConsumerRecord,
+    ErrorCode,
+    RebalanceListener,
+    TopicPartition,
+    WakeupError,
+)
+
+PROTOCOLS = ["classic", "consumer"]
+RECORDS = 10
+
+
+@pytest.fixture
+def filled(shell: Blocking, topic: str) -> TopicPartition:
+    """A partition with records whose timestamps are a second apart; the first one's is now."""
+    start_ms = int(time.time() * 1000)
+    with shell.producer() as producer:
+        for number in range(RECORDS):
+            sent = producer.send(topic, b"%d" % number, timestamp_ms=start_ms + 1000 * number)
+            sent.result(SEND_S_MAX)
+    return TopicPartition(topic, 0)
+
+
+class Told(RebalanceListener):
+    """Remembers what a consumer was told, in its order."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, frozenset[TopicPartition]]] = []
+
+    def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
+        """These are given back."""
+        self.events.append(("revoked", partitions))
+
+    def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
+        """These are new."""
+        self.events.append(("assigned", partitions))
+
+    def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
+        """These are gone."""
+        self.events.append(("lost", partitions))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_group_goes_on_where_it_committed(
+    shell: Blocking, filled: TopicPartition, fresh_name: Callable[[], str], protocol: str
+) -> None:
+    settings = {"group_id": fresh_name(), "group_protocol": protocol, "enable_auto_commit": False}
+    with shell.consumer(filled.topic, **settings) as consumer:
+        read(consumer, RECORDS)
+        assert consumer.committed([filled]) == {filled: None}
+        consumer.commit({filled: 4})
+    with shell.consumer(filled.topic, **settings) as consumer:
+        assert [one.offset for one in read(consumer, 6)] == list(range(4, RECORDS))
+        consumer.commit()
+        committed = consumer.committed([filled])[filled]
+        assert committed is not None
+        assert committed.offset == RECORDS
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_listener_hears_in_order_and_members_share(
+    shell: Blocking, new_topic: Callable[..., str], fresh_name: Callable[[], str], protocol: str
+) -> None:
+    topic, told = new_topic(partitions=2), Told()
+    settings = {"group_id": fresh_name(), "group_protocol": protocol}
+    everything = frozenset(TopicPartition(topic, number) for number in range(2))
+    with shell.consumer(**settings) as first:
+        first.subscribe([topic], listener=told)
+        wait_until(lambda: first.poll(0.1) == [] and first.assignment() == everything, "nothing is assigned")
+        with shell.consumer(topic, **settings) as second:
+
+            def is_shared() -> bool:
+                first.poll(0.1)
+                second.poll(0.1)
+                halves = first.assignment(), second.assignment()
+                return all(halves) and halves[0] | halves[1] == everything and not halves[0] & halves[1]
+
+            wait_until(is_shared, "the second member gets nothing")
+        wait_until(lambda: first.poll(0.1) == [] and first.assignment() == everything, "half is missing")
+    held: frozenset[TopicPartition] = frozenset()
+    for event, partitions in told.events:
+        if event == "assigned":
+            assert not held & partitions
+            held |= partitions
+        else:
+            assert event == "revoked"
+            assert partitions <= held
+            held -= partitions
+    assert not held
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_static_member_comes_back_to_its_partitions(
+    shell: Blocking, filled: TopicPartition, fresh_name: Callable[[], str], protocol: str
+) -> None:
+    settings = {
+        "group_id": fresh_name(),
+        "group_protocol": protocol,
+        "group_instance_id": "desk-1",
+    }
+    for values in ([b"%d" % number for number in range(RECORDS)], [b"later"]):
+        with shell.consumer(filled.topic, **settings) as consumer:
+            if values == [b"later"]:
+                with shell.producer() as producer:
+                    producer.send(filled.topic, b"later").result(SEND_S_MAX)
+            assert [one.value for one in read(consumer, len(values))] == values
+
+
+def test_positions_are_chosen_and_partitions_held_back(shell: Blocking, filled: TopicPartition) -> None:
+    with shell.consumer() as consumer:
+        consumer.assign([filled])
+        assert consumer.position(filled) == 0
+        consumer.seek(filled, 7)
+        assert [one.offset for one in read(consumer, 3)] == [7, 8, 9]
+        assert (consumer.position(filled), consumer.lag(filled)) == (RECORDS, 0)
+        consumer.pause([filled])
+        consumer.seek_to_beginning([filled])
+        assert (set(consumer.paused()), len(consumer.poll(0.3))) == ({filled}, 0)
+        consumer.resume([filled])
+        assert len(read(consumer, RECORDS)) == RECORDS
+        consumer.seek_to_end([filled])
+        assert consumer.position(filled) == RECORDS
+
+
+def test_offsets_are_looked_up(shell: Blocking, filled: TopicPartition) -> None:
+    with shell.consumer() as consumer:
+        consumer.assign([filled])
+        assert consumer.beginning_offsets([filled]) == {filled: 0}
+        assert consumer.end_offsets([filled]) == {filled: RECORDS}
+        third: ConsumerRecord = read(consumer, RECORDS)[3]
+        found = consumer.offsets_for_times({filled: third.timestamp - 1})[filled]
+        assert found is not None
+        assert (found.offset, found.timestamp) == (3, third.timestamp)
+        assert consumer.offsets_for_times({filled: third.timestamp + 3_600_000}) == {filled: None}
+
+
+@pytest.mark.parametrize("policy", ["earliest", "latest", "none"])
+def test_a_position_out_of_range_follows_the_policy(
+    shell: Blocking, filled: TopicPartition, policy: str
+) -> None:
+    with shell.consumer(auto_offset_reset=policy) as consumer:
+        consumer.assign([filled])
+        consumer.seek(filled, 1_000)
+        if policy == "earliest":
+            assert read(consumer, RECORDS)[0].offset == 0
+        elif policy == "latest":
+            wait_until(lambda: not consumer.poll(0.1) and consumer.position(filled) == RECORDS, "no reset")
+        else:
+            with pytest.raises(ApiError) as refused:
+                read(consumer, 1)
+            assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_a_pattern_finds_topics_that_are_made_later(
+    shell: Blocking, new_topic: Callable[..., str], fresh_name: Callable[[], str]
+) -> None:
+    first = new_topic()
+    with shell.consumer(group_id=fresh_name(), metadata_max_age_ms=300, group_protocol="classic") as consumer:
+        consumer.subscribe(pattern=f"{first}(-later)?")
+        wait_until(
+            lambda: consumer.poll(0.1) == [] and len(consumer.assignment()) == 1, "nothing is assigned"
+        )
+        with shell.admin() as admin:
+            admin.create_topic(f"{first}-later", partitions=1)
+        wait_until(lambda: consumer.poll(0.1) == [] and len(consumer.assignment()) == 2, "it is not found")
+
+
+def test_wakeup_ends_a_poll(shell: Blocking, topic: str) -> None:
+    with shell.consumer() as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        waker = threading.Thread(target=consumer.wakeup)
+        waker.start()
+        with pytest.raises(WakeupError):
+            consumer.poll(60)
+        waker.join()
+        assert consumer.poll(0.1) == []
+
+
+def test_columns_and_iteration_give_the_same_records(shell: Blocking, filled: TopicPartition) -> None:
+    with shell.consumer() as consumer:
+        consumer.assign([filled])
+        values: list[bytes] = []
+
+        def are_there() -> bool:
+            batch = consumer.poll_batch(0.2)
+            if batch is not None:
+                values.extend(batch.column("value").to_pylist())
+            return len(values) == RECORDS
+
+        wait_until(are_there, "there are fewer columns than records")
+        consumer.seek_to_beginning()
+        assert [one.value for one in shell.iterate(consumer, RECORDS)] == values
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_who_does_not_poll_loses_its_partitions_and_comes_back(
+    shell: Blocking, topic: str, fresh_name: Callable[[], str], protocol: str
+) -> None:
+    told, group = Told(), fresh_name()
+    with (
+        shell.consumer(group_id=group, group_protocol=protocol, max_poll_interval_ms=1_000) as consumer,
+        shell.admin() as admin,
+    ):
+        consumer.subscribe([topic], listener=told)
+        wait_until(lambda: consumer.poll(0.1) == [] and bool(consumer.assignment()), "nothing is assigned")
+        wait_until(lambda: not admin.describe_group(group).members, "it is still in the group")
+        wait_until(lambda: consumer.poll(0.1) == [] and len(told.events) >= 3, "it does not come back")
+    assert [event for event, _ in told.events] == ["assigned", "lost", "assigned", "revoked"]
+
+
+def test_a_topic_that_is_made_again_is_read_from_its_beginning(
+    shell: Blocking, filled: TopicPartition
+) -> None:
+    # Else its own look for the topic could make it again.
+    settings = {"metadata_max_age_ms": 300, "allow_auto_create_topics": False}
+    with shell.consumer(**settings) as consumer, shell.admin() as admin:
+        consumer.assign([filled])
+        read(consumer, RECORDS)
+        admin.delete_topics([filled.topic])
+        wait_until(lambda: filled.topic not in admin.list_topics(), "it is still there")
+        admin.create_topic(filled.topic, partitions=1)
+        with shell.producer() as producer:
+            producer.send(filled.topic, b"again").result(SEND_S_MAX)
+        with shell.consumer() as another:
+            another.assign([filled])
+            assert [(one.offset, one.value) for one in read(another, 1)] == [(0, b"again")]
