@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from odradek.base.errors import InvalidRecord
 from odradek.records.builder import BatchBuilder
-from odradek.records.framing import RecordHeaders, body_of, iter_body
+from odradek.records.framing import NamedHeaders, RecordHeaders, body_of, iter_body, named
 from odradek.records.header import LOG_APPEND_TIME_BIT, BatchHeader, read_header
 from odradek.records.record_tuples import TupleReader
 
@@ -26,7 +26,7 @@ class Found(NamedTuple):
     timestamp: int
     key: bytes | None
     value: bytes | None
-    headers: RecordHeaders
+    headers: NamedHeaders
     epoch: int
     is_append_time: bool
 
@@ -61,7 +61,8 @@ def decoded(header: BatchHeader, body: bytes, first: int = 0, count: int = 1 << 
 
 def expected(header: BatchHeader, body: bytes) -> list[Found] | str:
     try:
-        return [Found("t", 5, *record, 3, False) for record in iter_body(body, header)]
+        records = list(iter_body(body, header))
+        return [Found("t", 5, *one[:4], named(one.headers), 3, False) for one in records]
     except InvalidRecord as refused:
         return str(refused)
 
@@ -92,3 +93,10 @@ def test_it_refuses_what_the_other_decoder_refuses_with_the_same_words(
     for broken in (bytes(changed), cut):
         assert decoded(header, broken) == expected(header, broken)
         assert decoded(header, broken, count=3) == expected(header, broken)
+
+
+def test_names_of_headers_are_text_whatever_their_bytes() -> None:
+    header, body = batch_of([(0, None, b"v", ((b"shop", b"Bern"), (b"\xff\x00", None)))])
+    found = decoded(header, body)
+    assert isinstance(found, list)
+    assert [one.headers for one in found] == [(("shop", b"Bern"), ("\\xff\x00", None))]

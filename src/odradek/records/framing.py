@@ -25,6 +25,8 @@ from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, append_varint, rea
 from odradek.records.work import Away, RecordSteps
 
 RecordHeaders: TypeAlias = tuple[tuple[bytes, bytes | None], ...]
+NamedHeaders: TypeAlias = tuple[tuple[str, bytes | None], ...]
+"""The headers of a record: the name and the value of each, in the record's order."""
 
 # Length, attributes, two deltas, two lengths and a count, at one byte each.
 RECORD_BYTES_MIN = 7
@@ -261,6 +263,11 @@ def _read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
     if bits == NULL_BITS:
         return None, start
     raise InvalidRecord("a key or value of negative length")
+
+
+def named(headers: RecordHeaders) -> NamedHeaders:
+    """The same with names as text; what is not UTF-8 in a name becomes a backslash and its number (\\xff)."""
+    return tuple((name.decode(errors="backslashreplace"), value) for name, value in headers)
 
 
 def read_headers(body: bytes, position: int, record_end: int) -> tuple[RecordHeaders, int]:

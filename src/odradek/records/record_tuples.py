@@ -5,14 +5,22 @@
     reader.is_done       all were read
 
 Numbers of one and two bytes, nearly all there are, are read in line, and the tuples are made without a call
-of their class. Invariant: it accepts and refuses the same bytes as `framing.iter_body`, with the same values.
+of their class. Invariant: it accepts and refuses the same bytes as `framing.iter_body`, with the same values;
+but the names of headers are text, as applications want them.
 """
 
 from typing import Any, Final, Generic, TypeVar
 
 from odradek.base.errors import InvalidRecord
 from odradek.base.ids import Offset
-from odradek.records.framing import LONG_MAX, LONG_MIN, RECORD_BYTES_MIN, RecordHeaders, read_headers
+from odradek.records.framing import (
+    LONG_MAX,
+    LONG_MIN,
+    RECORD_BYTES_MIN,
+    NamedHeaders,
+    named,
+    read_headers,
+)
 from odradek.records.header import BatchHeader
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, read_bits
 
@@ -22,7 +30,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 _What = tuple[type[T], _Shared, bytes, BatchHeader, Offset]
 
 _LENGTH_MIN: Final = RECORD_BYTES_MIN - 1
-_NO_HEADERS: Final[RecordHeaders] = ()
+_NO_HEADERS: Final[NamedHeaders] = ()
 
 
 class TupleReader(Generic[T]):
@@ -43,7 +51,7 @@ class TupleReader(Generic[T]):
         header: BatchHeader,
         first: Offset,
     ) -> None:
-        """Makes of each record `before` + (offset, timestamp, key, value, headers) + `after`.
+        """Makes of each record `before` + (offset, timestamp, key, value, `NamedHeaders`) + `after`.
 
         `kind` is a NamedTuple of these fields; records before the offset `first` are left out.
         """
@@ -145,7 +153,8 @@ def _decode(what: _What[T], where: tuple[int, int, int, int]) -> tuple[list[T], 
         headers = _NO_HEADERS
         position += 1
         if body[position - 1]:
-            headers, position = read_headers(body, position - 1, end)
+            read, position = read_headers(body, position - 1, end)
+            headers = named(read)
         if position != end:
             raise InvalidRecord(f"record {number} says it ends at byte {end} and ends at {position}")
         offset = base_offset + delta

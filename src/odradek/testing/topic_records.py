@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from odradek.client.record_reader import FetchedRecord
-from odradek.records.framing import Record
+from odradek.records.framing import NamedHeaders, Record, named
 
 Content: TypeAlias = bytes | str | None
 """A key or a value as a test passes it; str is encoded as UTF-8."""
@@ -26,7 +26,7 @@ class TestRecord:
     offset: int
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
+    headers: NamedHeaders
     timestamp: datetime
     """In UTC, to the millisecond."""
 
@@ -50,7 +50,7 @@ def of_log(topic: str, partition: int, record: Record | FetchedRecord) -> TestRe
         record.offset,
         record.key,
         record.value,
-        tuple((name.decode(errors="backslashreplace"), value) for name, value in record.headers),
+        named(record.headers),
         _EPOCH + timedelta(milliseconds=record.timestamp_ms),
     )
 

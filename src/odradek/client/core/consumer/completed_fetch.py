@@ -23,7 +23,7 @@ from odradek.records.framing import (
     BLOCKS_HERE_MAX,
     COMPRESSED_HERE_BYTES_MAX,
     DECOMPRESSED_HERE_BYTES_MAX,
-    RecordHeaders,
+    NamedHeaders,
     body_of,
 )
 from odradek.records.header import BatchHeader, check_crc, iter_headers
@@ -44,7 +44,8 @@ class ConsumerRecord(NamedTuple):
     """Bytes or None, or what the key deserializer made of them."""
     value: object
     """Bytes or None, or what the value deserializer made of them."""
-    headers: RecordHeaders
+    headers: NamedHeaders
+    """The names and values; what is not UTF-8 in a name is shown as `\\xff`."""
     leader_epoch: LeaderEpoch
     is_append_time: bool
     """Whether the broker gave the timestamp, not the producer."""
