@@ -153,14 +153,18 @@ def _decode(what: _What[T], where: tuple[int, int, int, int]) -> tuple[list[T], 
         headers = _NO_HEADERS
         position += 1
         if body[position - 1]:
-            read, position = read_headers(body, position - 1, end)
-            headers = named(read)
+            headers, position = _named_headers(body, position - 1, end)
         if position != end:
             raise InvalidRecord(f"record {number} says it ends at byte {end} and ends at {position}")
         offset = base_offset + delta
         if offset >= first:
             found.append(new(kind, (one, two, offset, timestamp_ms, key, value, headers, eight, nine)))
     return found, position, delta_before
+
+
+def _named_headers(body: bytes, position: int, end: int) -> tuple[NamedHeaders, int]:
+    headers, behind = read_headers(body, position, end)
+    return named(headers), behind
 
 
 def _taken(body: bytes, bits: int, position: int) -> tuple[bytes | None, int]:
