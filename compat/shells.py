@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import odradek
 import odradek.aio
@@ -82,7 +82,7 @@ class Asyncio(Blocking):
 
     def iterate(self, consumer: odradek.Consumer, count: int) -> list[odradek.ConsumerRecord]:
         """The next records, from `stream()`."""
-        client = cast(_OnLoop, consumer).client
+        client = cast(odradek.aio.Consumer, cast(_OnLoop, consumer).client)
 
         async def take() -> list[odradek.ConsumerRecord]:
             found: list[odradek.ConsumerRecord] = []
@@ -108,25 +108,38 @@ class Asyncio(Blocking):
         self._thread.join(CALL_S_MAX)
         self._loop.close()
 
-    def _made(self, make: Callable[[], Any]) -> "_OnLoop":
-        async def there() -> Any:  # noqa: ANN401 - any client's method
+    def _made(self, make: Callable[[], "_Client"]) -> "_OnLoop":
+        async def there() -> _Client:
             return make()
 
         return _OnLoop(self, self.run(there()))
 
 
+class _Client(Protocol):
+    """What the three clients of `odradek.aio` have in common."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
 class _OnLoop:
     """A client of `odradek.aio` whose calls are made on the loop of `shell` and waited for."""
 
-    def __init__(self, shell: Asyncio, client: Any) -> None:  # noqa: ANN401 - any client's method
+    def __init__(self, shell: Asyncio, client: _Client) -> None:
         self.client = client
         self._shell = shell
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Callable[..., object]:
         method = getattr(self.client, name)
 
-        def call(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - any client's method
-            async def there() -> Any:  # noqa: ANN401 - any client's method
+        def call(*arguments: object, **named: object) -> object:
+            async def there() -> object:
                 answer = method(*arguments, **named)
                 return await answer if inspect.iscoroutine(answer) else answer
 

@@ -37,6 +37,9 @@ def test_topics_are_made_grown_and_deleted(shell: Blocking, fresh_name: Callable
         with pytest.raises(ApiError) as unknown:
             admin.delete_topics([name])
         assert unknown.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(ApiError) as missing:
+            admin.describe_topics([name])
+        assert missing.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_settings_change_one_by_one(shell: Blocking, topic: str) -> None:
