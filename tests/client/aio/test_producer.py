@@ -251,6 +251,8 @@ async def test_what_is_no_record_is_refused_and_leaves_nothing_behind(cluster: C
             await producer.send("orders", "text")  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="the header gate of a record is bytes or None, not int"):
             await producer.send("orders", b"v", headers={"gate": 12})  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="the name of a header is a str, not bytes"):
+            await producer.send("orders", b"v", headers=[(b"gate", b"B12")])  # type: ignore[list-item]
         with pytest.raises(ApiError, match="timestamp -1 is not from 0"):
             await producer.send("orders", b"v", timestamp_ms=-1)
         with pytest.raises(ApiError, match="partition -1 is below 0"):

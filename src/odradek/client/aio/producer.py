@@ -421,7 +421,7 @@ def outgoing(
     partition: int | None,
     timestamp_ms: int | None,
 ) -> Outgoing:
-    """A record to send. Raises ApiError for numbers that cannot be, TypeError for what is not bytes."""
+    """A record to send. Raises ApiError for numbers that cannot be, TypeError for what is of another type."""
     if not isinstance(topic, str):
         raise TypeError(f"the topic of a record is a str, not {type(topic).__name__}")
     encoded = _encoded(headers)
@@ -434,11 +434,12 @@ def outgoing(
 
 
 def _encoded(headers: Headers) -> RecordHeaders:
-    pairs = headers.items() if isinstance(headers, Mapping) else headers
-    encoded = tuple((name.encode(), content) for name, content in pairs)
-    for name, content in encoded:
-        _check_bytes(**{f"header {name.decode()}": content})
-    return encoded
+    pairs = tuple(headers.items() if isinstance(headers, Mapping) else headers)
+    for name, content in pairs:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a header is a str, not {type(name).__name__}")
+        _check_bytes(**{f"header {name}": content})
+    return tuple((name.encode(), content) for name, content in pairs)
 
 
 def _check_bytes(**contents: object) -> None:
