@@ -11,8 +11,8 @@ Every broker has a `Controller`. The one whose broker holds /controller is activ
 registration alive, watch /controller, and refuse requests with NOT_CONTROLLER. A broker that finds the
 registration of another session cannot join (`EventFailed`); it tries again whenever that node has gone.
 
-A write whose answer was lost is looked up in the store (`outcomes`). If it stays unknown whether it was done,
-the image may be wrong: it is loaded again before the next event.
+A write whose answer was lost is looked up in the store (`unknown_outcomes`). If it stays unknown
+whether it was done, the image may be wrong: it is loaded again before the next event.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """A decision: the answer for one subject of a request, and what must happen before it is sent.
 
-The core carries a decision out in this order: the writes in one atomic batch, fenced by the controller
+`carrying_out` carries a decision out in this order: the writes in one atomic batch, fenced by the controller
 epoch; then the changes to the image; then the messages to brokers; then the answer. Where the
 writes fail, nothing of the decision happened and the subject is answered with the failure instead.
 """
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 @value
 class Put:
-    """Make the node or replace its data, whichever is needed; the core finds out which."""
+    """Make the node or replace its data, whichever is needed; `ControlledCluster.commit` finds out which."""
 
     path: str
     data: bytes

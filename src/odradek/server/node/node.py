@@ -5,7 +5,7 @@ This is the only composition root of a node. A broker's process, the tests and t
 ports.
 
     node = Node(Life(surroundings), layers, image, logs, handlers)   complete; not registered yet
-    node.join(registration, joined)                              it registers, and receives its orders
+    node.join(endpoints, joined)                                 it registers, and receives its orders
     node.serve()                                                 periodic work begins
     node.dispatcher.dispatch(connection, frame)                  requests of clients
     node.peer_dispatcher.dispatch(connection, frame)             requests of other brokers
