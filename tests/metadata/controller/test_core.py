@@ -60,7 +60,7 @@ from odradek.metadata.controller.requests import (
 )
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.image import ClusterImage, PartitionImage
-from odradek.metadata.messages import LeaderAndIsr, LogEnd, StopReplica, UpdateMetadata
+from odradek.metadata.messages import BrokerMessage, LeaderAndIsr, LogEnd, StopReplica, UpdateMetadata
 from odradek.metadata.resources import ResourceType
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import (
@@ -326,6 +326,19 @@ def test_every_block_of_producer_ids_is_new(three: Cluster) -> None:
 # --- brokers
 
 
+def test_what_a_dead_broker_led_is_ordered_first(three: Cluster) -> None:
+    create(three, assignments=((3, 2, 1), (2, 3, 1), (1, 2, 3), (2, 1, 3)))
+    for member in three.members.values():
+        member.received.clear()
+    three.kill(2)
+    for broker_id in (1, 3):
+        received = three.members[broker_id].received
+        assert orders_of_roles(received) == [[(1, 3), (3, 1)], [(0, 3), (2, 1)]]
+        first = next(m for m in received if isinstance(m, UpdateMetadata))
+        assert [broker.broker_id for broker in first.live_brokers] == [1, 3]
+    assert {state.leader_epoch for state in three.image.topics["flights"].partitions.values()} == {1}
+
+
 def test_a_dead_leader_is_replaced_and_everyone_hears(three: Cluster) -> None:
     create(three)
     three.kill(2)
@@ -517,6 +530,32 @@ def test_a_stopping_broker_hands_its_leaderships_over(three: Cluster) -> None:
     assert three.partition("flights").leader == 2
     assert three.partition("flights").isr == (2, 3)
     assert [m for m in three.members[1].received if isinstance(m, StopReplica)]
+
+
+def orders_of_roles(received: list[BrokerMessage]) -> list[list[tuple[int, int]]]:
+    """The partitions of each LeaderAndIsr, with their leaders."""
+    return [
+        [(part.topic_partition.partition, part.state.leader) for part in message.partitions]
+        for message in received
+        if isinstance(message, LeaderAndIsr)
+    ]
+
+
+def test_what_a_stopping_broker_leads_moves_first(three: Cluster) -> None:
+    """It is not told to follow what it is about to stop, unless it led it."""
+    create(three, assignments=((2, 3, 1), (3, 2, 1), (2, 1, 3), (1, 2, 3)))
+    for member in three.members.values():
+        member.received.clear()
+    three.ask(ControlledShutdown(2, three.image.brokers[2].epoch))
+    moved, stayed = [(0, 3), (2, 1)], [(1, 3), (3, 1)]
+    assert orders_of_roles(three.members[1].received) == [moved, stayed]
+    assert orders_of_roles(three.members[3].received) == [moved, stayed]
+    assert orders_of_roles(three.members[2].received) == [moved]
+    facts = [m.topics[0].partitions for m in three.members[3].received if isinstance(m, UpdateMetadata)]
+    assert [list(states) for states in facts] == [[0, 2], [1, 3]]
+    (stop,) = [m for m in three.members[2].received if isinstance(m, StopReplica)]
+    assert sorted(one.topic_partition.partition for one in stop.partitions) == [0, 1, 2, 3]
+    assert {state.leader_epoch for state in three.image.topics["flights"].partitions.values()} == {1}
 
 
 def test_a_stopping_broker_keeps_what_nobody_else_can_lead(three: Cluster) -> None:

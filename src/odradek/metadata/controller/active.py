@@ -73,6 +73,9 @@ class ActiveController:
             self._cluster.forget_broker(broker_id)
             self._deletions.broker_gone(broker_id)
         if gone:
+            # What they led goes first, and the others hear of it before the rest is decided: producers wait.
+            yield from self._cluster.settle_abandoned()
+            yield from self._cluster.flush()
             yield from self._cluster.settle_all()
         for broker in came:
             self._cluster.apply(BrokerRegistered(broker))

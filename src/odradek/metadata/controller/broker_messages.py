@@ -121,9 +121,8 @@ class BrokerMessages:
         self._settings[resource] = None
 
     def stop(self, replica: Replica, partition: PartitionImage | None, *, delete: bool) -> None:
-        """Note StopReplica for a broker, and no role if it has no replica any more."""
-        if partition is None or replica.broker_id not in partition.replicas:
-            self._leader_and_isr.get(replica.broker_id, {}).pop(replica.topic_partition, None)
+        """Note StopReplica for a broker, and no role."""
+        self._leader_and_isr.get(replica.broker_id, {}).pop(replica.topic_partition, None)
         epoch = NO_EPOCH if partition is None else partition.leader_epoch
         stops = self._stops.setdefault(replica.broker_id, {})
         stops[replica.topic_partition] = StopReplicaPartition(replica.topic_partition, epoch, delete)

@@ -149,6 +149,14 @@ class ControlledCluster:
         """Give every partition the leader and ISR that the live brokers allow."""
         yield from self.rewrite((yield from self.partitions()), self.settled)
 
+    def settle_abandoned(self) -> StoreSteps[None]:
+        """Give the partitions that brokers led which are gone the leader that the live brokers allow."""
+        abandoned = yield from self.partitions(lambda state: not self._is_led(state))
+        yield from self.rewrite(abandoned, self.settled)
+
+    def _is_led(self, state: PartitionImage) -> bool:
+        return state.leader == NO_BROKER or state.leader in self.image.brokers
+
     def settle_leaderless(self) -> StoreSteps[None]:
         """Give the partitions without a leader one, where it may be any replica that serves now."""
         leaderless = yield from self.partitions(lambda state: state.leader == NO_BROKER)

@@ -5,6 +5,7 @@ who leads next.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -85,6 +86,7 @@ def _needs_no_election(
 def shut_down(cluster: ControlledCluster, request: ControlledShutdown) -> StoreSteps[ShutdownProgress]:
     """Move a broker's leaderships, take it out of all ISRs, and stop its replicas (KIP-49, KIP-841).
 
+    What it leads moves first, and the brokers hear of that before the rest is decided: producers wait for it.
     What no other replica in sync can lead stays, and is in the answer. Raises ApiError for a broker that is
     not registered with this epoch.
     """
@@ -103,13 +105,16 @@ def shut_down(cluster: ControlledCluster, request: ControlledShutdown) -> StoreS
             return election.elect_for_shutdown(partition, online, image.stopping, min_isr)
         return election.release(partition, online, min_isr, is_first=is_first)
 
-    shared = yield from cluster.partitions(
-        lambda state: stopping in state.replicas and len(state.replicas) > 1
+    led = yield from cluster.partitions(lambda state: state.leader == stopping and len(state.replicas) > 1)
+    followed = yield from cluster.partitions(
+        lambda state: state.leader != stopping and stopping in state.replicas and len(state.replicas) > 1
     )
-    yield from cluster.rewrite(shared, without)
+    yield from cluster.rewrite(led, without)
+    yield from cluster.flush()
+    yield from cluster.rewrite(followed, without)
     remaining: list[TopicPartition] = []
     pace = Pace()
-    for named in shared:
+    for named in chain(led, followed):
         if pace.is_over():
             yield None
         after = image.partition(named)
