@@ -6,19 +6,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from confluent_kafka import Producer
 from peers import BrokerProcess
 from pyspark.sql import SparkSession
 
-from odradek.spark.lake_jars import JarsMissing
+from compat.spark_sessions import Jars, session_with
 from odradek.spark.pipeline.assembly import opened
 from odradek.spark.pipeline.compaction import Compacted
 from odradek.spark.pipeline.description import Description, read_description
-from odradek.spark.pipeline.formats import session_settings
 from odradek.spark.pipeline.iceberg import PARTITION
 from odradek.spark.pipeline.ledger import Commit
-from odradek.spark.session import spark_session
 
 FORMATS = ("delta", "iceberg")
 PARTITIONS = {"delta": "_partition", "iceberg": PARTITION}
@@ -42,13 +39,7 @@ class Heard:
 
 def lake_spark() -> Iterator[SparkSession]:
     """One session with both formats, for a fixture; skips tests where the jars cannot be had."""
-    try:
-        settings = session_settings(FORMATS)
-    except JarsMissing as error:
-        pytest.skip(str(error))
-    session = spark_session("lake-tables", settings=settings)
-    yield session
-    session.stop()
+    yield from session_with(Jars.LAKES)
 
 
 def described(
