@@ -45,6 +45,7 @@ interval_s = 10
 
 [dead_letters]
 max_per_batch = 1000             # more records that cannot be read stop the pipeline
+# topic = "..."                  # dead letters also become records of this topic
 
 # [compact]                      # of Delta and Iceberg tables: small files become large ones
 # after_commits = 100
@@ -107,6 +108,10 @@ def check(options: Options) -> None:
         say(f"Topic: {description.sink_topic}, with the ledger in {description.table}")
     else:
         say(f"Table: {description.table}")
+    if description.letters_topic:
+        from odradek.spark.pipeline.dead_letter_topic import guarantee_of
+
+        say(f"Dead letters: also to topic {description.letters_topic}, {guarantee_of(description)}")
 
 
 def _kept(description: Description) -> str:

@@ -149,7 +149,14 @@ class FakeJob:
                 "_partition": pa.array([partition.partition] * len(places), pa.int32()),
                 "_offset": [records[place][0] for place in places],
             }
-            if not folder:
+            if folder:
+                rows |= {
+                    "_timestamp": pa.array([1_356_998_400_000_000] * len(places), pa.timestamp("us", "UTC")),
+                    "_key": pa.array([b"a"] * len(places)),
+                    "_error": [decoded.errors[place] for place in places],
+                    "_value": pa.array([records[place][1] for place in places], pa.binary()),
+                }
+            else:
                 rows |= {
                     name: [column[place] for place in places] for name, column in decoded.columns.items()
                 }

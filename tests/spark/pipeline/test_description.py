@@ -62,6 +62,17 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
         ),
         ('"json"', '"json"\nfields = {_key = "long"}', "field _key has a name that the table uses itself"),
         ('["flights"]', '"flights"', "source.topics must be a list of texts, not 'flights'"),
+        (
+            "[sink]",
+            '[dead_letters]\ntopic = "a topic"\n[sink]',
+            "dead_letters.topic must be the name of a topic",
+        ),
+        ("[sink]", '[dead_letters]\ntopic = "flights"\n[sink]', "dead_letters.topic is one of source.topics"),
+        (
+            "[sink]",
+            '[dead_letters]\ntopic = "_odradek-pipeline-flights"\n[sink]',
+            "is the topic of the pipeline's own offsets",
+        ),
         ("127.0.0.1:9092", "nowhere", "bootstrap servers are a list of host:port"),
         ("[sink]", '[sink]\npartition_by = ["_offset"]', "sink.partition_by cannot name _offset"),
         (
@@ -121,6 +132,7 @@ def test_the_pages_example_of_a_topic_is_a_description(tmp_path: Path) -> None:
         ('"clean"', '"flights"', "sink.topic is one of source.topics"),
         ('"clean"', '"_odradek-pipeline-flights"', "is the topic of the pipeline's own offsets"),
         ("[sink]", '[sink]\nvalue_format = "avro"', "sink.value_format must be one of json, raw"),
+        ("[sink]", '[dead_letters]\ntopic = "clean"\n[sink]', "dead_letters.topic is sink.topic"),
         ("[sink]", '[sink]\npartition_by = ["a"]', "sink.partition_by has no effect on a topic"),
         ("[sink]", '[sink]\nkey = "a"', "sink.key has no effect on a topic"),
         ("[sink]", '[sink]\ntombstones = "ignore"', "sink.tombstones has no effect on a topic"),

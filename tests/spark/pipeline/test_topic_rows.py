@@ -131,8 +131,9 @@ def run(description: Description, spark: Any) -> Heard:
 def test_decoded_records_become_objects_and_lose_no_value(broker: Broker, spark: Any, tmp_path: Path) -> None:
     topic = broker.create_topic()
     broker.create_topic(f"{topic}-clean")
+    letters = f'[dead_letters]\ntopic = "{broker.create_topic()}"\n'
     fields = 'fields = { n = "long", at = "timestamp", more = "json" }\nnew_fields = "dead-letter"\n'
-    description = described(broker, tmp_path, topic, f'[decode]\nformat = "json"\n{fields}')
+    description = described(broker, tmp_path, topic, f'[decode]\nformat = "json"\n{fields}', letters)
     send(
         broker,
         topic,
@@ -158,14 +159,31 @@ def test_decoded_records_become_objects_and_lose_no_value(broker: Broker, spark:
     assert all(one.is_good for one in diagnose(description))
     with pytest.raises(SettingError, match=f"{topic}-clean is not compacted by a pipeline"):
         compact_table(description)
+    broken = [(b"c", b"broken"), (b"d", b'{"n": 4, "gate": "B4"}')]
+    assert received(spark, broker, description.letters_topic) == broken
     mended = described(
-        broker, tmp_path, topic, f'[decode]\nformat = "json"\n{fields}'.replace("dead-letter", "add")
+        broker, tmp_path, topic, f'[decode]\nformat = "json"\n{fields}'.replace("dead-letter", "add"), letters
     )
     done = replay_table(mended, Heard(), spark)
     assert (done.letters, done.remaining) == (2, 1)
     assert json.loads(received(spark, broker, f"{topic}-clean")[2][1])["gate"] == "B4"
     found = verify_table(mended)
     assert (found.faults, found.rows, found.dead_letters) == ([], 3, 1)
+    assert received(spark, broker, description.letters_topic) == broken
+
+
+@with_marks
+def test_the_dead_letters_of_a_table_go_to_a_topic(broker: Broker, spark: Any, tmp_path: Path) -> None:
+    topic, letters = broker.create_topic(), broker.create_topic()
+    send(broker, topic, [(b"a", b'{"n": 1}'), (b"b", b"broken")])
+    file = described(broker, tmp_path, topic, '[decode]\nformat = "json"').file
+    text = file.read_text().replace(f'format = "topic"\ntopic = "{topic}-clean"\n', "")
+    file.write_text(f'{text}[dead_letters]\ntopic = "{letters}"\n')
+    description = read_description(file)
+    for _ in range(2):
+        run(description, spark)
+        assert received(spark, broker, letters) == [(b"b", b"broken")]
+    assert verify_table(description).faults == []
 
 
 @with_marks

@@ -41,13 +41,21 @@ class RecordsJob(FakeJob):
 
     def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
         written = super().write(ranges, fields, directory)
-        for file in directory.glob("*.parquet"):
-            rows = pq.ParquetFile(file).read()
-            values = pa.array([b"%d" % n for n in rows["n"].to_pylist()], pa.binary())
-            keys = pa.array([b"a"] * len(values), pa.binary())
-            rows = rows.drop_columns(["n"]).append_column("key", keys).append_column("value", values)
-            pq.write_table(rows, file)
+        _make_records(directory)
         return written
+
+    def replay(self, letters: Sequence[Path], fields: Fields, directory: Path) -> Written:
+        written = super().replay(letters, fields, directory)
+        _make_records(directory)
+        return written
+
+
+def _make_records(directory: Path) -> None:
+    for file in directory.glob("*.parquet"):
+        rows = pq.ParquetFile(file).read()
+        values = pa.array([b"%d" % n for n in rows["n"].to_pylist()], pa.binary())
+        keys = pa.array([b"a"] * len(values), pa.binary())
+        pq.write_table(rows.append_column("key", keys).append_column("value", values), file)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +139,7 @@ def test_a_batch_is_whole_or_absent_after_each_step(step: Step, broker: Broker, 
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
-from odradek.spark.pipeline import topic_sink
+from odradek.spark.pipeline import marker_topic
 from odradek.spark.pipeline.description import read_description
 from tests.spark.pipeline.test_topic_sink import run, source
 
@@ -139,7 +147,7 @@ def killed(at):
     if at == sys.argv[2]:
         os.kill(os.getpid(), signal.SIGKILL)
 
-class Producer(topic_sink.Producer):
+class Producer(marker_topic.Producer):
     def produce_batch(self, table, **named):
         super().produce_batch(table, **named)
         self.flush()
@@ -150,7 +158,7 @@ class Producer(topic_sink.Producer):
         super().commit_transaction()
         killed("commit")
 
-topic_sink.Producer = Producer
+marker_topic.Producer = Producer
 run(read_description(Path(sys.argv[1])), source())
 """
 

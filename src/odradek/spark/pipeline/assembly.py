@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from odradek.client.cluster import Offsets
 from odradek.records.columnar.varints import Longs
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.compaction import Compacted, Upkeep, compact
+from odradek.spark.pipeline.dead_letter_topic import TableLetters, check_letters_topic
 from odradek.spark.pipeline.description import (
     NO_COMPACTION,
     TOPIC,
@@ -75,16 +76,28 @@ def opened(
         topics.view()  # what is wrong with topics or brokers is said before Spark starts
         if isinstance(table, TopicTable):
             table.begin_transactions()
-        with _session(description, spark) as session:
+        with ExitStack() as stack:
+            session = stack.enter_context(_session(description, spark))
             job = SparkJob(description, session)
-            if not isinstance(table, LakeTable) or isinstance(table, TopicTable):
-                yield Engine(description, table, topics, job, SystemClock(), tell, reached)
-                return
-            lake = lake_session(description, session)
-            table.begin(lake)
-            compactor = compactor_of(description, lake)
-            upkeep = Upkeep(table, compactor, description.compaction, compacted, tell.warned)
-            yield Engine(description, table, topics, job, SystemClock(), tell, reached, upkeep)
+            upkeep: list[Callable[[Commit], None]] = []
+            compaction = None
+            if isinstance(table, LakeTable) and not isinstance(table, TopicTable):
+                lake = lake_session(description, session)
+                table.begin(lake)
+                compactor = compactor_of(description, lake)
+                compaction = Upkeep(table, compactor, description.compaction, compacted, tell.warned)
+            if description.letters_topic and not isinstance(table, TopicTable):
+                letters = stack.enter_context(TableLetters(description, table.ledger))
+                letters.begin()
+                upkeep.append(lambda commit: letters.send_pending())
+            if compaction is not None:
+                upkeep.append(compaction)
+
+            def kept_up(commit: Commit) -> None:
+                for one in upkeep:
+                    one(commit)
+
+            yield Engine(description, table, topics, job, SystemClock(), tell, reached, kept_up)
 
 
 @contextmanager
@@ -177,6 +190,7 @@ def check(description: Description) -> tuple[View, Fields, bool]:
     view = topics.view()
     if description.sink_format == TOPIC:
         check_sink_topic(description)
+    check_letters_topic(description)
     table_of(description).last()
     fields = read_fields(description)
     if fields or description.format != "json":

@@ -35,14 +35,21 @@ def open_letters(ledger: Table) -> DeadLetters:
     count = 0
     for batch in reversed(ledger.batches()):
         commit = ledger.commit(batch)
-        for name, rows in sorted(letter_files(commit).items()):
-            file = ledger.directory_of(batch) / name
-            _check(file, rows)
-            files.append(file)
-            count += rows
+        files += checked_files(ledger, commit)
+        count += commit.dead_letters
         if commit.is_replay:
             break
     return DeadLetters(tuple(files), count)
+
+
+def checked_files(ledger: Table, commit: Commit) -> list[Path]:
+    """The files of a batch's dead letters. Raises TableRefused if any is gone or damaged."""
+    files = []
+    for name, rows in sorted(letter_files(commit).items()):
+        file = ledger.directory_of(commit.batch) / name
+        _check(file, rows)
+        files.append(file)
+    return files
 
 
 def letter_files(commit: Commit) -> dict[str, int]:

@@ -113,10 +113,12 @@ class Description:
     """The topic that rows go to; "" for a table."""
     value_format: str = ""
     """What a row is in the topic, one of VALUE_FORMATS; "" for a table."""
+    letters_topic: str = ""
+    """The topic that dead letters are also sent to; "" for none."""
 
     @property
     def marker_topic(self) -> str:
-        """The topic with the offsets that a topic as a sink has been written up to."""
+        """The topic with the pipeline's notes on what it has written to other topics."""
         return f"_odradek-pipeline-{self.name}"
 
     @property
@@ -189,9 +191,11 @@ def read_description(file: Path) -> Description:
         avro=avro,
         sink_topic=sink_topic,
         value_format=value_format,
+        letters_topic=dead_letters.topic("topic") if dead_letters.has("topic") else "",
     )
     for table in (top, source, decode, sink, batch, dead_letters, compact):
         table.refuse_the_rest()
+    _check_topics(described)
     _check_format(described, is_compacted="compact" in document)
     return described
 
@@ -282,10 +286,9 @@ def _topic(file: Path, sink: "_Table", sink_format: str, format_name: str) -> tu
             if sink.has(key):
                 raise SettingError(f'{file}: sink.{key} has an effect only with sink.format = "topic"')
         return "", ""
-    topic = sink.text("topic", _MISSING)
-    if not _TOPIC_NAME.fullmatch(topic):
-        raise sink.wrong("topic", "the name of a topic")
-    return topic, sink.choice("value_format", VALUE_FORMATS, "raw" if format_name == "raw" else "json")
+    return sink.topic("topic"), sink.choice(
+        "value_format", VALUE_FORMATS, "raw" if format_name == "raw" else "json"
+    )
 
 
 def _check_topic(described: Description, *, is_compacted: bool) -> None:
@@ -295,8 +298,6 @@ def _check_topic(described: Description, *, is_compacted: bool) -> None:
         raise SettingError(
             f"{file}: sink.topic is one of source.topics: the pipeline would read what it writes"
         )
-    if described.marker_topic in (described.sink_topic, *described.topics):
-        raise SettingError(f"{file}: {described.marker_topic} is the topic of the pipeline's own offsets")
     if described.partition_by:
         raise SettingError(
             f"{file}: sink.partition_by has no effect on a topic: the key of a record, the column _key, says"
@@ -314,6 +315,22 @@ def _check_topic(described: Description, *, is_compacted: bool) -> None:
         )
     if keying.envelope is not None:
         raise SettingError(f"{file}: decode.cdc changes rows of a table, and a topic has none: remove it")
+
+
+def _check_topics(described: Description) -> None:
+    """Raises SettingError for a topic that is to be two things."""
+    file, letters = described.file, described.letters_topic
+    written = [one for one in (described.sink_topic, letters) if one]
+    if written and described.marker_topic in (*written, *described.topics):
+        raise SettingError(f"{file}: {described.marker_topic} is the topic of the pipeline's own offsets")
+    if letters and letters in described.topics:
+        raise SettingError(
+            f"{file}: dead_letters.topic is one of source.topics: the pipeline would read what it writes"
+        )
+    if letters and letters == described.sink_topic:
+        raise SettingError(
+            f"{file}: dead_letters.topic is sink.topic: its readers could not tell dead letters from rows"
+        )
 
 
 def _check_format(described: Description, *, is_compacted: bool) -> None:
@@ -405,6 +422,13 @@ class _Table:
         found: str = self._value(key, default, str, "text")
         if key in self._content and not found.strip():
             raise self.wrong(key, "text that is not empty")
+        return found
+
+    def topic(self, key: str) -> str:
+        """The name of a topic."""
+        found = self.text(key, _MISSING)
+        if not _TOPIC_NAME.fullmatch(found):
+            raise self.wrong(key, "the name of a topic")
         return found
 
     def texts(self, key: str, default: object) -> tuple[str, ...]:

@@ -68,8 +68,7 @@ def table_to_send(staged: pa.RecordBatch, pipeline: str) -> pa.Table:
     names = ["key", "value"]
     columns: list[Any] = [staged.column("key"), staged.column("value")]
     if set(ORIGIN[:3]) <= set(staged.schema.names):
-        parts = [pc.cast(staged.column(name), pa.string()) for name in ORIGIN[:3]]
-        origins = pc.binary_join_element_wise(*parts, pipeline, "/").cast(pa.binary())
+        origins = origins_of(staged, pipeline)
         header = pa.StructArray.from_arrays(
             [pa.array([ORIGIN_HEADER] * len(origins), pa.string()), origins], names=["key", "value"]
         )
@@ -78,6 +77,12 @@ def table_to_send(staged: pa.RecordBatch, pipeline: str) -> pa.Table:
         names.append("headers")
         columns.append(pa.ListArray.from_arrays(starts, header))
     return pa.table(columns, names=names)
+
+
+def origins_of(staged: pa.RecordBatch, pipeline: str) -> Any:
+    """An array of the header's value for each row, of columns that have the origin."""
+    parts = [pc.cast(staged.column(name), pa.string()) for name in ORIGIN[:3]]
+    return pc.binary_join_element_wise(*parts, pipeline, "/").cast(pa.binary())
 
 
 def origins_in(batches: Iterable[pa.RecordBatch], pipeline: str) -> LakeOffsets:

@@ -5,10 +5,9 @@
       _odradek/batch=3/_dead_letters/...
     topic _odradek-pipeline-<name>          one record for each batch: the marker, under the sink's topic
 
-A batch is staged and sealed as in `lake`. Then one transaction writes its rows to the topic and the marker,
-with the offsets, to the topic of markers. The commit of the transaction is the commit point. The offsets of a
-consumer group could not say as much: they expire, others may set them, and a marker has to say which batch
-it is of.
+A batch is staged and sealed as in `lake`. Then one transaction writes its rows to the topic, its dead letters
+to theirs (`dead_letter_topic`), and the marker, with the offsets, to the topic of markers (`marker_topic`).
+The commit of the transaction is the commit point.
 
 Invariants: only the transactional id of the pipeline writes markers, so no other transaction holds up their
 reader. A run begins with InitProducerId, which aborts or completes the transaction of the run before and
@@ -23,59 +22,40 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, OdradekError, SettingError
-from odradek.base.ids import TopicPartition
-from odradek.client.admin import Admin
+from odradek.base.errors import ApiError, OdradekError
 from odradek.client.blocking.producer import Producer
-from odradek.client.cluster import EARLIEST, LATEST
-from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.configs import TOPIC_RESOURCE
-from odradek.client.protection import read_protection
-from odradek.spark.batch_planning import Planning, with_attempts
-from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline.dead_letter_topic import check_letters_topic, letters_in, send_letters
 from odradek.spark.pipeline.description import Description
 from odradek.spark.pipeline.lake import LakeState, LakeTable, Marker, marker_of
 from odradek.spark.pipeline.ledger import Commit, TableRefused
+from odradek.spark.pipeline.marker_topic import (
+    FENCED,
+    Notes,
+    committed_ranges,
+    committed_reading,
+    is_compacted,
+    require_topic,
+    transactional_producer,
+)
 from odradek.spark.pipeline.topic_rows import origins_in, table_to_send
-from odradek.spark.pipeline.topics import source_options
 from odradek.spark.pipeline.verifying import LakeOffsets
 from odradek.spark.range_reader import read_range
-from odradek.spark.source_options import SourceOptions, parse_options
 
-TRANSACTION_TIMEOUT_MS: Final = 300_000
-"""How long a batch may be sent. A killed run's transaction ends at the next run, at the latest then."""
-POLICY: Final = "cleanup.policy"
-MARKER_CONFIGS: Final = {POLICY: "compact", "segment.bytes": str(16 << 20)}
 # A committed marker can be read when the coordinator has ended the transaction in each partition.
 _SEEN_MAX_S: Final = 60.0
 _SEEN_RETRY_S: Final = 0.02
-_FENCED: Final = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 
 
 class MarkerLog:
-    """The markers of a pipeline, read to their end again and again; remembers what it has read."""
+    """The markers of a pipeline."""
 
     def __init__(self, description: Description) -> None:
-        self._key = description.sink_topic.encode()
-        self._options = _options(description, description.marker_topic)
-        self._next = 0
-        self._newest: Marker | None = None
+        self._notes = Notes(description, description.sink_topic)
 
     def state(self, directory: Path | None = None) -> LakeState:
         """What the newest committed marker says. Raises OdradekError, also when no broker answers."""
-        for wanted in _whole(self._options):
-            if wanted.end < self._next:  # deleted and made anew
-                self._next, self._newest = 0, None
-            rest = OffsetRange(wanted.topic_partition, max(self._next, wanted.start), wanted.end)
-            for rows in read_range(rest, self._options.reading):
-                for key, value in zip(
-                    rows.column("key").to_pylist(), rows.column("value").to_pylist(), strict=True
-                ):
-                    if key == self._key:
-                        self._newest = marker_of(value.decode() if value else None)
-            self._next = wanted.end
-        return LakeState(has_commits=self._newest is not None, marker=self._newest, is_newest=True)
+        marker = marker_of(self._notes.newest())
+        return LakeState(has_commits=marker is not None, marker=marker, is_newest=True)
 
 
 class TopicTable(LakeTable):
@@ -113,19 +93,8 @@ class TopicWriter:
         """Fence other runs, wherever they are: the transactional id is the lock. Raises OdradekError."""
         described = self._described
         check_sink_topic(described)
-        _make_marker_topic(described)
-        settings = {
-            **described.protection,
-            "client.id": described.group,
-            "transactional.id": f"odradek-pipeline/{described.name}",
-            "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
-        }
-        self._producer = Producer(described.bootstrap_servers, settings=settings)
-        try:
-            self._producer.init_transactions()
-        except BaseException:
-            self.release()
-            raise
+        check_letters_topic(described)
+        self._producer = transactional_producer(described, f"odradek-pipeline/{described.name}")
 
     def release(self) -> None:
         """Let go of the producer; a transaction that is open is aborted."""
@@ -142,7 +111,7 @@ class TopicWriter:
         try:
             self._send(staging, marker)
         except ApiError as error:
-            if error.code in _FENCED:
+            if error.code in FENCED:
                 raise TableRefused(
                     f"another run of pipeline {self._described.name} has begun to write topic {topic}; this"
                     f" one wrote nothing of batch {marker.commit.batch}"
@@ -161,6 +130,8 @@ class TopicWriter:
                         producer.produce_batch(
                             table_to_send(batch, described.name), topic=described.sink_topic
                         )
+            if described.letters_topic and not marker.commit.is_replay:
+                send_letters(producer, described, letters_in(staging))
             producer.send(
                 described.marker_topic, value=marker.text().encode(), key=described.sink_topic.encode()
             )
@@ -185,26 +156,19 @@ class TopicWriter:
 
 
 def check_sink_topic(description: Description) -> None:
-    """Raises SettingError if there is no such topic: its partitions are for the user to choose."""
-    options = _options(description, description.sink_topic)
-    if not with_attempts(options, lambda: Planning(options).partitions(may_lack=True)):
-        raise SettingError(
-            f"there is no topic {description.sink_topic}, which sink.topic names: create it with as many"
-            " partitions as it shall have"
-        )
+    """Raises SettingError if there is no such topic."""
+    require_topic(description, description.sink_topic, "sink.topic")
 
 
 def sink_offsets(description: Description) -> LakeOffsets:
     """Where the records of the sink's topic come from. Raises TableRefused if it has lost its first ones."""
     topic = description.sink_topic
-    with _admin(description) as admin:
-        (policy,) = (one.value for one in admin.describe_configs(TOPIC_RESOURCE, topic) if one.name == POLICY)
-    if "compact" in str(policy):
+    if is_compacted(description, topic):
         raise TableRefused(
             f"{topic} is compacted, and only a topic that still has all records can be counted"
         )
-    options = _options(description, topic)
-    ranges = _whole(options)
+    options = committed_reading(description, topic)
+    ranges = committed_ranges(options)
     lost = [one.topic_partition for one in ranges if one.start]
     if lost:
         raise TableRefused(
@@ -217,43 +181,3 @@ def sink_offsets(description: Description) -> LakeOffsets:
             yield from read_range(one, options.reading)
 
     return origins_in(batches(), description.name)
-
-
-def _whole(options: SourceOptions) -> list[OffsetRange]:
-    """All that is committed in the partitions of the topic; empty if there is no such topic."""
-
-    def ask() -> list[OffsetRange]:
-        planning = Planning(options)
-        partitions: list[TopicPartition] = planning.partitions(may_lack=True)
-        ends = planning.list_offsets(LATEST, partitions)
-        starts = planning.list_offsets(EARLIEST, partitions)
-        return [OffsetRange(one, starts[one], max(starts[one], ends[one])) for one in sorted(partitions)]
-
-    return with_attempts(options, ask)
-
-
-def _options(description: Description, topic: str) -> SourceOptions:
-    return parse_options(
-        source_options(description)
-        | {
-            "subscribe": topic,
-            "kafka.isolation.level": "read_committed",
-            "failOnDataLoss": "false",
-            "includeHeaders": "true",
-        }
-    )
-
-
-def _admin(description: Description) -> Admin:
-    security = read_protection(dict(description.protection))
-    return Admin(ClientConfig(description.bootstrap_servers, security=security))
-
-
-def _make_marker_topic(description: Description) -> None:
-    with _admin(description) as admin:
-        try:
-            admin.create_topic(description.marker_topic, partitions=1, configs=MARKER_CONFIGS)
-        except ApiError as error:
-            if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
-                raise
-        admin.wait_until_known(description.marker_topic, 1)
