@@ -1,8 +1,10 @@
 """What all tests share: no deadlines (machines are noisy), and in CI the same examples on every run.
 
-And no level of logging that an earlier test has set, and no ignored signals.
+And no level of logging that an earlier test has set, no ignored signals, and no tests for the garbage
+collector to look through.
 """
 
+import gc
 import logging
 import os
 import signal
@@ -23,6 +25,12 @@ def pytest_configure() -> None:
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, default)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the modules and tests from the collector: each simulation ends with a collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

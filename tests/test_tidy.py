@@ -3,10 +3,9 @@
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "odradek"
@@ -33,6 +32,12 @@ REGISTRIES = re.compile(
 MACHINE_PATH = re.compile(r"(^|[^\w/.$}])/(root|" + "work" + r"|home/\w+)/")
 
 
+class Definition(NamedTuple):
+    name: str
+    lines: int
+    is_class: bool
+
+
 def is_generated(path: Path) -> bool:
     return "messages" in path.parts
 
@@ -50,36 +55,56 @@ def lines_of(node: ast.AST) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-def definitions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node
+@cache
+def looked_through() -> dict[Path, tuple[bool, list[Definition]]]:
+    """Of each source whether it has a docstring, and what it defines; the trees would fill the memory."""
+    found = {}
+    for path in SOURCES:
+        tree = ast.parse(path.read_text())
+        nodes = [] if is_generated(path) else ast.walk(tree)
+        defined = [
+            Definition(node.name, lines_of(node), isinstance(node, ast.ClassDef))
+            for node in nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
+        found[path] = (bool(ast.get_docstring(tree)), defined)
+    return found
 
 
-@pytest.mark.parametrize("path", WRITTEN, ids=name_of)
-def test_files_classes_and_functions_stay_within_their_budgets(path: Path) -> None:
+# One test looks at all files: a thousand tests for each of these take longer than what they do.
+
+
+def test_files_classes_and_functions_stay_within_their_budgets() -> None:
     over = []
-    length = len(path.read_text().splitlines())
-    if length > FILE_LINES_MAX:
-        over.append(
-            f"the file has {length} lines (at most {FILE_LINES_MAX}): what is the second thing it does?"
-        )
-    for node in definitions(path):
-        most = CLASS_LINES_MAX if isinstance(node, ast.ClassDef) else FUNCTION_LINES_MAX
-        if lines_of(node) > most:
-            over.append(f"{node.name} has {lines_of(node)} lines (at most {most})")
-    assert not over, f"{name_of(path)}: " + "; ".join(over)
+    for path in WRITTEN:
+        length = len(path.read_text().splitlines())
+        if length > FILE_LINES_MAX:
+            over.append(
+                f"{name_of(path)} has {length} lines (at most {FILE_LINES_MAX}):"
+                " what is the second thing it does?"
+            )
+        _, defined = looked_through()[path]
+        for one in defined:
+            most = CLASS_LINES_MAX if one.is_class else FUNCTION_LINES_MAX
+            if one.lines > most:
+                over.append(f"{name_of(path)}: {one.name} has {one.lines} lines (at most {most})")
+    assert WRITTEN
+    assert not over, "\n".join(over)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_names_say_what_a_file_is_for(path: Path) -> None:
-    for part in (*path.relative_to(SOURCE).parts[:-1], path.stem):
-        assert part not in BANNED_NAMES, f"{name_of(path)}: name it after {BANNED_NAMES[part]}"
+def test_names_say_what_a_file_is_for() -> None:
+    found = [
+        f"{name_of(path)}: name it after {BANNED_NAMES[part]}"
+        for path in SOURCES
+        for part in (*path.relative_to(SOURCE).parts[:-1], path.stem)
+        if part in BANNED_NAMES
+    ]
+    assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_every_file_opens_with_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text())), f"{name_of(path)} has no docstring"
+def test_every_file_opens_with_what_it_is_for() -> None:
+    without = [name_of(path) for path, (is_told, _) in looked_through().items() if not is_told]
+    assert not without, "no docstring: " + "\n".join(without)
 
 
 def tracked_files() -> list[Path]:
