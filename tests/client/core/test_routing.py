@@ -188,3 +188,16 @@ def test_a_refused_login_is_no_missing_broker() -> None:
     view.outcome(Outcome(send, error=error), 0)
     (why,) = routing.why(0)
     assert (why.cause, why.data["code"]) == (Cause.REFUSED, "SASL_AUTHENTICATION_FAILED")
+
+
+def test_a_broker_that_is_not_known_makes_the_client_look_who_is_there() -> None:
+    view = ClusterView(SeededChance(1))
+    (send,) = view.due(0)
+    view.outcome(Outcome(send, MetadataResponse(brokers=[MetadataResponseBroker(1, "b", 9093)])), 0)
+    routing = Routing(view, SeededChance(1))
+    routing.place(request(ToNode(2)), 0)
+    assert not view.due(50)
+    (outcome,) = routing.failed(50)
+    assert outcome.error is not None
+    assert outcome.error.code is ErrorCode.BROKER_NOT_AVAILABLE
+    assert view.due(1_000)  # after the backoff

@@ -104,6 +104,8 @@ class Routing:
         still = []
         for send, deadline_ms in self._held:
             if now_ms >= deadline_ms or self._is_hopeless(send):
+                if isinstance(send.to, ToNode):  # it may have joined since
+                    self._view.refresh_soon(now_ms)
                 outcomes.append(Outcome(send, error=self._reason(send)))
             else:
                 still.append((send, deadline_ms))

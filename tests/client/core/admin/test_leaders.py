@@ -83,6 +83,17 @@ def test_a_leader_that_has_not_heard_of_its_partition_is_asked_again() -> None:
     assert running.pause.error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_a_leader_that_the_client_does_not_know_yet_is_asked_again() -> None:
+    running = Running(delete_records({FIRST: 10}))
+    running.answer(led(2))
+    running.answer(ApiError(ErrorCode.BROKER_NOT_AVAILABLE, "the cluster has no broker 2"))
+    assert running.pause.error.code is ErrorCode.BROKER_NOT_AVAILABLE
+    running.resume()
+    running.answer(led(2))
+    running.answer(deleted((0, 10, ErrorCode.NONE)))
+    assert running.result == {FIRST: 10}
+
+
 def test_a_partition_that_does_not_exist_ends_it_before_anything_is_done() -> None:
     running = Running(delete_records({FIRST: 10, TopicPartition("flights", 7): 1}))
     with pytest.raises(ApiError, match="there is no partition flights-7"):

@@ -148,8 +148,8 @@ def at_once(
 
 
 def _is_passing(error: ApiError | None, code: ErrorCode, passing: Callable[[ErrorCode], bool]) -> bool:
-    """Whether to ask again: a connection that failed is judged as in every operation."""
-    return passes(code) if error is not None else passing(code)
+    """Whether to ask again: a connection that failed is judged as in every operation, too."""
+    return passing(code) or (error is not None and passes(code))
 
 
 def _refusal(element: Hashable, error_code: int, message: str | None) -> ApiError:

@@ -1,7 +1,7 @@
 """Questions that the leaders of partitions answer."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -15,6 +15,11 @@ from odradek.wire.versions import VERSION_LIMIT
 
 R = TypeVar("R", bound=Message)
 T = TypeVar("T")
+
+_SOON: Final = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,  # of the metadata: its leader has not heard of it yet
+    ErrorCode.BROKER_NOT_AVAILABLE,  # the leader has just joined or left: this client does not know it
+}
 
 
 def ask_leaders(
@@ -41,8 +46,8 @@ def ask_leaders(
         return parts
 
     def passing(code: ErrorCode) -> bool:
-        """A leader that does not know a partition of the metadata has not heard of it yet."""
-        return passes(code) or code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        """Whether the partition's leader, or another one, answers soon."""
+        return passes(code) or code in _SOON
 
     return (
         yield from ask_each(partitions, requests, kind, lambda answer, _: answered(answer), passing=passing)

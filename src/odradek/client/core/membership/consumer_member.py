@@ -67,8 +67,9 @@ class ConsumerMember:
         # Since when it is joining or being given partitions; None while it is not.
         self._since_ms: int | None = None
         self._topics: frozenset[str] = frozenset()
-        # Whether the next heartbeat tells the topics, and whether it tells the partitions.
-        self._tells_topics = self._tells_partitions = False
+        # What the next heartbeat tells: the topics, the partitions, or everything, after which a broker says
+        # again what it has assigned.
+        self._tells_topics = self._tells_partitions = self._tells_all = False
         # What it has, and what it must have by the broker's last word: topic ids; None if nothing changed.
         self._owned: frozenset[TopicPartition] = frozenset()
         self._assigned: list[TopicPartitions] | None = None
@@ -221,6 +222,7 @@ class ConsumerMember:
     def _request(self) -> ConsumerGroupHeartbeatRequest:
         options = self._options
         is_joining = self._place is Place.JOINING
+        tells_all = is_joining or self._tells_all
         request = ConsumerGroupHeartbeatRequest(
             group_id=self.group,
             member_id=self.member,
@@ -229,16 +231,17 @@ class ConsumerMember:
         )
         if self._place is Place.LEAVING:
             return request
-        if is_joining:
+        if tells_all:
             request.rack_id = options.rack or None
             request.rebalance_timeout_ms = options.max_poll_interval_ms
             request.server_assignor = options.remote_assignor
-            request.topic_partitions = []
-        if is_joining or self._tells_topics:
+        if tells_all or self._tells_topics:
             request.subscribed_topic_names = sorted(self._topics)
-        if self._tells_partitions and not is_joining:
+        if is_joining:
+            request.topic_partitions = []
+        elif tells_all or self._tells_partitions:
             request.topic_partitions = self._owned_by_id()
-        self._tells_topics = self._tells_partitions = False
+        self._tells_topics = self._tells_partitions = self._tells_all = False
         return request
 
     def _owned_by_id(self) -> list[TopicPartitions]:
@@ -273,8 +276,8 @@ class ConsumerMember:
     def _retry(self, now_ms: int) -> None:
         self._next_ms = now_ms + self._backoff.after(self._failures)
         self._failures += 1
-        self._tells_topics = True
-        self._tells_partitions = self._place is Place.IN
+        # The answer that was lost may have had an assignment.
+        self._tells_all = True
 
     def _give_up(self, error: ApiError) -> None:
         self._go(Place.OUT)
