@@ -60,7 +60,10 @@ class BrokerImage:
 
     def endpoint(self, listener: str) -> Endpoint | None:
         """The address under that listener's name, or None."""
-        return next((known for known in self.endpoints if known.listener == listener), None)
+        for known in self.endpoints:
+            if known.listener == listener:
+                return known
+        return None
 
 
 @value

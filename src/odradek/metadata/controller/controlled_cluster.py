@@ -122,13 +122,16 @@ class ControlledCluster:
 
     def online(self, named: TopicPartition) -> dict[BrokerId, None]:
         """The brokers whose replica of a partition may lead it, or leads it until it stops."""
+        stopping, failed = self.image.stopping, self.failed
+        if not stopping and not failed:
+            return dict.fromkeys(self.image.brokers)
         partition = self.image.partition(named)
         leader = NO_BROKER if partition is None else partition.leader
         return {
             broker_id: None
             for broker_id in self.image.brokers
-            if (broker_id not in self.image.stopping or broker_id == leader)
-            and Replica(named, broker_id) not in self.failed
+            if (broker_id not in stopping or broker_id == leader)
+            and not (failed and Replica(named, broker_id) in failed)
         }
 
     def partitions(

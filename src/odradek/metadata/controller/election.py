@@ -190,7 +190,15 @@ def _succeeded(
 ) -> PartitionImage:
     assert leader in isr, f"leader {leader} must be in the ISR {isr}"
     elr = eligible_after(partition.isr, partition.elr, isr, min_isr)
-    return _next(replace(partition, leader=leader, isr=isr, elr=elr, last_known_leader=NO_BROKER))
+    return replace(
+        partition,
+        leader=leader,
+        isr=isr,
+        elr=elr,
+        last_known_leader=NO_BROKER,
+        leader_epoch=partition.leader_epoch + 1,
+        state_version=partition.state_version + 1,
+    )
 
 
 def _without_leader(partition: PartitionImage) -> PartitionImage:

@@ -5,10 +5,10 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, stepwise
-from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, TopicId
+from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId
 from odradek.base.topic_names import INTERNAL_TOPICS, KRAFT_METADATA_TOPIC, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
-from odradek.metadata.image import PartitionImage, TopicImage
+from odradek.metadata.image import BrokerImage, PartitionImage, TopicImage
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
@@ -193,24 +193,46 @@ def _topic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=(yield from stepwise(states, lambda state: _partition(core, context, *state))),
+        partitions=(yield from stepwise(states, _Partitions(core, context).row)),
     )
 
 
-def _partition(
-    core: BrokerCore, context: RequestContext, index: int, state: PartitionImage
-) -> MetadataResponsePartition:
-    error = ErrorCode.NONE
-    if core.endpoint(state.leader, context.listener) is None:
-        is_live = core.image.is_live(state.leader)
-        can_say = context.api_version >= _FIRST_WITH_OFFLINE_LISTENERS
-        error = ErrorCode.LISTENER_NOT_FOUND if is_live and can_say else ErrorCode.LEADER_NOT_AVAILABLE
-    return MetadataResponsePartition(
-        error,
-        index,
-        NO_BROKER if error is ErrorCode.LEADER_NOT_AVAILABLE else state.leader,
-        state.leader_epoch,
-        list(state.replicas),
-        list(state.isr),
-        core.image.offline_replicas(state),
-    )
+class _Partitions:
+    """Describes the partitions of a topic, of which the same brokers lead many."""
+
+    __slots__ = ("_errors", "_has_word", "_image", "_listener")
+
+    def __init__(self, core: BrokerCore, context: RequestContext) -> None:
+        self._image = core.image
+        self._listener = context.listener
+        # Whether the version has a word for a leader that does not have the client's listener.
+        self._has_word = context.api_version >= _FIRST_WITH_OFFLINE_LISTENERS
+        # By leader, as it was registered when it was looked up: whether clients of this listener reach it.
+        self._errors: dict[BrokerId, tuple[BrokerImage | None, ErrorCode]] = {}
+
+    def row(self, numbered: tuple[int, PartitionImage]) -> MetadataResponsePartition:
+        """One partition, given with its number."""
+        index, state = numbered
+        leader = state.leader
+        broker = self._image.brokers.get(leader)
+        known = self._errors.get(leader)
+        if known is None or known[0] is not broker:
+            known = self._errors[leader] = (broker, self._error_of(broker))
+        error = known[1]
+        return MetadataResponsePartition(
+            error,
+            index,
+            NO_BROKER if error is ErrorCode.LEADER_NOT_AVAILABLE else leader,
+            state.leader_epoch,
+            list(state.replicas),
+            list(state.isr),
+            self._image.offline_replicas(state),
+        )
+
+    def _error_of(self, leader: BrokerImage | None) -> ErrorCode:
+        if leader is not None:
+            if leader.endpoint(self._listener) is not None:
+                return ErrorCode.NONE
+            if self._has_word:
+                return ErrorCode.LISTENER_NOT_FOUND
+        return ErrorCode.LEADER_NOT_AVAILABLE
