@@ -8,7 +8,7 @@ import asyncio
 import inspect
 import itertools
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
@@ -31,9 +31,15 @@ class Blocking:
         self.bootstrap = bootstrap
 
     def consumer(self, *topics: str, **settings: object) -> odradek.Consumer:
-        """A consumer that reads from the beginning, unless its settings say otherwise."""
+        """A consumer that reads from the beginning, unless its settings say otherwise.
+
+        `interceptors` among the settings are the consumer's argument of this name.
+        """
+        interceptors = _interceptors_of(settings)
         given = {"auto_offset_reset": "earliest", **settings}
-        return odradek.Consumer(*topics, bootstrap_servers=self.bootstrap, settings=given)
+        return odradek.Consumer(
+            *topics, bootstrap_servers=self.bootstrap, settings=given, interceptors=interceptors
+        )
 
     def producer(self, **settings: object) -> odradek.Producer:
         """A producer."""
@@ -64,9 +70,12 @@ class Asyncio(Blocking):
 
     def consumer(self, *topics: str, **settings: object) -> odradek.Consumer:
         """As the blocking one; its calls run on the loop."""
+        interceptors = _interceptors_of(settings)
         given = {"auto_offset_reset": "earliest", **settings}
         made = self._made(
-            lambda: odradek.aio.Consumer(*topics, bootstrap_servers=self.bootstrap, settings=given)
+            lambda: odradek.aio.Consumer(
+                *topics, bootstrap_servers=self.bootstrap, settings=given, interceptors=interceptors
+            )
         )
         return cast(odradek.Consumer, made)
 
@@ -160,6 +169,11 @@ class _OnLoop:
         traceback: TracebackType | None,
     ) -> None:
         self._shell.run(self.client.__aexit__(kind, error, traceback))
+
+
+def _interceptors_of(settings: dict[str, object]) -> Sequence[odradek.ConsumerInterceptor]:
+    """Take the interceptors out of the settings."""
+    return cast(Sequence[odradek.ConsumerInterceptor], settings.pop("interceptors", ()))
 
 
 async def _outcome(future: "asyncio.Future[T]") -> T:

@@ -11,7 +11,7 @@ from peers.waiting import wait_until
 
 from compat.shells import Blocking
 from compat.test_client_writing import SEND_S_MAX, read
-from odradek import EARLIEST, LATEST, ApiError, ErrorCode, TopicPartition
+from odradek import EARLIEST, LATEST, ApiError, ErrorCode, ProducerFatal, TopicPartition
 
 
 def test_topics_are_made_grown_and_deleted(shell: Blocking, fresh_name: Callable[[], str]) -> None:
@@ -119,3 +119,28 @@ def test_access_lists_are_refused_without_an_authorizer(shell: Blocking) -> None
     with shell.admin() as admin, pytest.raises(ApiError) as refused:
         admin.describe_acls()
     assert refused.value.code is ErrorCode.SECURITY_DISABLED
+
+
+def test_a_producer_that_the_admin_fences_can_write_no_more(
+    shell: Blocking, topic: str, fresh_name: Callable[[], str]
+) -> None:
+    name = fresh_name()
+    with shell.admin() as admin:
+        with shell.producer(transactional_id=name) as producer:
+            producer.init_transactions()
+            producer.begin_transaction()
+            producer.send(topic, b"fenced").result(SEND_S_MAX)
+            admin.fence_producer(name)
+            with pytest.raises(ProducerFatal):
+                producer.commit_transaction()
+        with pytest.raises(ApiError) as unknown:
+            admin.fence_producer(fresh_name())
+        assert unknown.value.code is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+    with shell.producer(transactional_id=name) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, b"after it").result(SEND_S_MAX)
+        producer.commit_transaction()
+    with shell.consumer(isolation_level="read_committed") as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        assert [one.value for one in read(consumer, 1)] == [b"after it"]

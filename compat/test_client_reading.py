@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from peers.waiting import wait_until
@@ -11,8 +11,10 @@ from compat.shells import Blocking
 from compat.test_client_writing import SEND_S_MAX, read
 from odradek import (
     ApiError,
+    Cause,
     ConsumerRecord,
     ErrorCode,
+    OffsetAndMetadata,
     RebalanceListener,
     TopicPartition,
     WakeupError,
@@ -67,6 +69,51 @@ def test_a_group_goes_on_where_it_committed(
         committed = consumer.committed([filled])[filled]
         assert committed is not None
         assert committed.offset == RECORDS
+
+
+class Commits:
+    """Remembers the commits that a consumer was told, in their order."""
+
+    def __init__(self) -> None:
+        self.offsets: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
+
+    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        """The records as they are."""
+        return records
+
+    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """These were committed."""
+        self.offsets.append(offsets)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_commits_that_nobody_waits_for_are_told_in_order(
+    shell: Blocking, filled: TopicPartition, fresh_name: Callable[[], str], protocol: str
+) -> None:
+    told = Commits()
+    settings: dict[str, object] = {
+        "group_id": fresh_name(),
+        "group_protocol": protocol,
+        "auto_commit_interval_ms": 1,
+        "max_poll_records": 1,
+    }
+
+    def offsets() -> list[int]:
+        return [committed[filled].offset for committed in told.offsets]
+
+    with shell.consumer(filled.topic, interceptors=[told], **settings) as consumer:
+
+        def is_told(end: int) -> bool:
+            """Each poll says that what was returned before is processed, and begins to commit it."""
+            return consumer.poll(0.05) == [] and offsets()[-1:] == [end]
+
+        read(consumer, 1)
+        consumer.pause([filled])
+        wait_until(lambda: is_told(1), "the first record is not committed")
+        consumer.resume([filled])
+        read(consumer, RECORDS - 1)
+        wait_until(lambda: is_told(RECORDS), "the last record is not committed")
+    assert offsets() == sorted(set(offsets()))
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -239,3 +286,28 @@ def test_who_reads_a_topic_that_is_made_again_begins_at_its_start(
         with shell.producer() as producer:
             producer.send(filled.topic, b"again").result(SEND_S_MAX)
         assert [(one.offset, one.value) for one in read(consumer, 1)] == [(0, b"again")]
+
+
+def test_a_topic_that_does_not_exist_is_waited_for_and_named(
+    shell: Blocking, fresh_name: Callable[[], str], new_topic: Callable[..., str]
+) -> None:
+    name = fresh_name()
+    first = TopicPartition(name, 0)
+    settings = {"default_api_timeout_ms": 1_500, "allow_auto_create_topics": False}
+    with shell.consumer(metadata_max_age_ms=500, **settings) as consumer:
+        consumer.assign([first])
+        begun = time.monotonic()
+        assert consumer.poll(0.5) == []
+        why = consumer.why()[0]
+        assert (why.cause, why.data["topic"]) == (Cause.UNKNOWN_TOPIC, name)
+        for ask in (consumer.end_offsets, consumer.beginning_offsets):
+            with pytest.raises(ApiError) as unknown:
+                ask([first])
+            assert unknown.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(ApiError) as late:
+            consumer.position(first)
+        assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
+        assert time.monotonic() - begun >= 0.5 + 3 * 1.5  # it may be made until then
+        with shell.producer() as producer:
+            producer.send(name, b"made", partition=0).result(SEND_S_MAX)
+        assert [one.value for one in read(consumer, 1)] == [b"made"]

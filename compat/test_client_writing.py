@@ -158,3 +158,18 @@ def test_a_newer_producer_fences_the_older(
     with shell.consumer(isolation_level="read_committed") as consumer:
         consumer.assign([TopicPartition(topic, 0)])
         assert [one.value for one in read(consumer, 1)] == [b"newer"]
+
+
+def test_a_topic_or_partition_that_cannot_be_is_refused_at_once_or_after_max_block_ms(
+    shell: Blocking, topic: str
+) -> None:
+    with shell.producer(max_block_ms=1_500) as producer:
+        with pytest.raises(ApiError) as invalid:
+            producer.send("no/topic", b"value").result(SEND_S_MAX)
+        assert invalid.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+        begun = time.monotonic()
+        with pytest.raises(ApiError, match=f"partition 7 of topic {topic} is not known") as missing:
+            producer.send(topic, b"value", partition=7).result(SEND_S_MAX)
+        assert missing.value.code is ErrorCode.REQUEST_TIMED_OUT
+        assert time.monotonic() - begun >= 1.5  # it may be made until then
+        assert producer.send(topic, b"value", partition=0).result(SEND_S_MAX).offset == 0

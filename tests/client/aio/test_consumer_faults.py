@@ -7,6 +7,8 @@ from collections import defaultdict
 import pytest
 
 from odradek.aio import Consumer, ConsumerRecord, RebalanceListener, TopicPartition
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.testing import Cluster, simulate
 from tests.client.aio.producing import produce
 
@@ -169,3 +171,18 @@ async def test_a_member_that_left_joins_again_within_the_poll_that_hears_of_it(c
         assert (await anext(iteration)).offset == 0
         await asyncio.sleep(60)
         assert (await asyncio.wait_for(anext(iteration), 60)).offset == 0, "it was not committed"
+
+
+@simulate(brokers=1, seeds=1)
+async def test_offsets_of_what_does_not_exist_are_asked_for_until_the_time_is_over(cluster: Cluster) -> None:
+    await cluster.create_topic("orders")
+    settings = {"default.api.timeout.ms": 2_000, "allow.auto.create.topics": False}
+    async with Consumer(bootstrap_servers=cluster.bootstrap_servers, settings=settings) as reader:
+        begun = asyncio.get_running_loop().time()
+        with pytest.raises(ApiError, match="no offsets of missing-0: unknown topic or partition") as unknown:
+            await reader.end_offsets([TopicPartition("missing", 0)])
+        assert unknown.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert asyncio.get_running_loop().time() - begun >= 2
+        with pytest.raises(ApiError, match="orders-1 has no leader") as absent:
+            await reader.end_offsets([TopicPartition("orders", 0), TopicPartition("orders", 1)])
+        assert absent.value.code is ErrorCode.LEADER_NOT_AVAILABLE

@@ -117,11 +117,15 @@ class OffsetQueries:
         found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
         while len(found) < len(timestamps):
             by_node: dict[BrokerId, list[tuple[TopicPartition, int, LeaderEpoch]]] = {}
-            problem = ApiError(ErrorCode.LEADER_NOT_AVAILABLE, "a partition has no leader")
+            problem = ApiError(ErrorCode.LEADER_NOT_AVAILABLE, "no broker has answered")
             for one, timestamp in timestamps.items():
                 leader = view.leader(one)
-                if one not in found and leader is not None and leader.node in view.nodes:
+                if one in found:
+                    continue
+                if leader is not None and leader.node in view.nodes:
                     by_node.setdefault(leader.node, []).append((one, timestamp, leader.epoch))
+                else:
+                    problem = _without_leader(one, view.errors.get(one.topic))
             sends = [self._list_of(node, asked, end_ms) for node, asked in by_node.items()]
             for outcome in await asyncio.gather(*map(self._driver.ask, sends)):
                 if outcome.error is not None:
@@ -154,9 +158,7 @@ class OffsetQueries:
                     has_one = one.offset >= 0
                     found[partition] = OffsetAndTimestamp(one.offset, one.timestamp) if has_one else None
                 else:
-                    problem = ApiError(
-                        code, f"no offsets of {partition}: {code.name.lower().replace('_', ' ')}"
-                    )
+                    problem = _refused(partition, code)
         return problem
 
     async def until(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
@@ -177,6 +179,17 @@ class OffsetQueries:
         if not again or self._driver.is_closed or self._driver.now_ms >= end_ms:
             raise error
         await asyncio.sleep(_PAUSE_S)
+
+
+def _without_leader(one: TopicPartition, code: ErrorCode | None) -> ApiError:
+    """Why no broker can be asked about a partition; `code` is what brokers say of its topic."""
+    if code is None:
+        return ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{one} has no leader")
+    return _refused(one, code)
+
+
+def _refused(one: TopicPartition, code: ErrorCode) -> ApiError:
+    return ApiError(code, f"no offsets of {one}: {code.name.lower().replace('_', ' ')}")
 
 
 def _is_stale(code: ErrorCode) -> bool:
