@@ -11,6 +11,8 @@ import pytest
 
 # The clients' own warnings are not faults of a broker.
 OPTIONS = ["-q", "-o", "filterwarnings=default", "--disable-warnings"]
+# See lanes.py; `-n 0` runs all in this process.
+OPTIONS += ["-n", "2"]
 
 if __name__ == "__main__":
     code = pytest.main([str(Path(__file__).parent), *OPTIONS, *sys.argv[1:]])

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from peers import BROKERS, DEFAULT_BROKERS, BrokerProcess, KafkaTools, OdradekBroker, OdradekCluster
 from peers.process import HOST
 from peers.waiting import wait_until
 
@@ -22,10 +21,12 @@ from compat.admins import ADMINS, Admin
 from compat.admins.confluent import ConfluentAdmin
 from compat.clients import CLIENTS, Ability, Client
 from compat.commands import Cli
+from compat.lanes import Lanes
 from compat.served import served_apis
 from compat.shells import SHELLS, Blocking
 from odradek.cli.main import run
 from odradek.net.blocking_connection import BrokerConnection
+from peers import BROKERS, DEFAULT_BROKERS, BrokerProcess, KafkaTools, OdradekBroker, OdradekCluster
 
 collect_ignore = ["styles"]  # run by test_styles.py, in environments of their own
 
@@ -77,6 +78,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "essential: what --essential runs")
     config.addinivalue_line("markers", "failures(*combinations): those that run without --all-failures")
     config.addinivalue_line("markers", "kip848: the protocol of consumer groups in which the broker assigns")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Callable[..., None]) -> Lanes:
+    """A worker for each broker."""
+    return Lanes(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

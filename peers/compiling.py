@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from peers.jars import cache_directory
+from peers.cache import adding, cache_directory
 
 COMPILE_TIMEOUT_S = 120
 
@@ -15,12 +15,16 @@ def compiled(name: str, sources: Sequence[Path], class_path: str) -> Path:
     """The directory of the classes. Raises subprocess.CalledProcessError after javac printed why."""
     state = b"".join(source.read_bytes() for source in sources) + class_path.encode()
     classes = cache_directory() / f"{name}-{hashlib.sha256(state).hexdigest()[:12]}"
-    if classes.is_dir():
-        return classes
+    with adding(classes) as is_missing:
+        if is_missing:
+            _compile(sources, class_path, classes)
+    return classes
+
+
+def _compile(sources: Sequence[Path], class_path: str, classes: Path) -> None:
     # Compiled aside and renamed, so that an interrupted run never looks like a whole one.
-    with tempfile.TemporaryDirectory(dir=cache_directory()) as scratch:
+    with tempfile.TemporaryDirectory(dir=classes.parent) as scratch:
         whole = Path(scratch, "whole")
         command = ["javac", "-cp", class_path, "-d", str(whole), *map(str, sources)]
         subprocess.run(command, check=True, timeout=COMPILE_TIMEOUT_S)
         whole.rename(classes)
-    return classes

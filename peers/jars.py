@@ -12,6 +12,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from peers.cache import adding, cache_directory
+
 POM = Path(__file__).with_name("pom.xml")
 FETCH_TIMEOUT_S = 600
 
@@ -51,22 +53,15 @@ def jars_of(pom: Path, name: str, version: str | None = None) -> Path:
     """
     digest = hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
     jars = cache_directory() / f"{name}-{version or kafka_version()}-{digest}"
-    if not jars.is_dir():
-        _fetch(pom, jars, version or kafka_version())
+    with adding(jars) as is_missing:
+        if is_missing:
+            _fetch(pom, jars, version or kafka_version())
     return jars
-
-
-def cache_directory() -> Path:
-    """The directory for jars and for what is built against them."""
-    if "ODRADEK_CACHE" in os.environ:
-        return Path(os.environ["ODRADEK_CACHE"]) / "peer"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "odradek" / "peer"
 
 
 def _fetch(pom: Path, jars: Path, version: str) -> None:
     if shutil.which("mvn") is None or shutil.which("java") is None:
         raise JarsMissing("Apache Kafka needs Maven and Java: apt-get install maven")
-    jars.parent.mkdir(parents=True, exist_ok=True)
     # Fetched aside and renamed, so that an interrupted fetch never looks like a whole one.
     with tempfile.TemporaryDirectory(dir=jars.parent) as scratch:
         command = ["mvn", "-q", "-B", "-ntp", "-f", str(pom), "dependency:copy-dependencies"]
@@ -79,8 +74,4 @@ def _fetch(pom: Path, jars: Path, version: str) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S)
         if done.returncode != 0:
             raise JarsMissing(f"Maven could not fetch {jars.name}: {(done.stdout + done.stderr)[-2000:]}")
-        try:
-            Path(scratch, "jars").rename(jars)
-        except OSError:
-            if not jars.is_dir():  # no other run has made it meanwhile
-                raise
+        Path(scratch, "jars").rename(jars)

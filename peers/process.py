@@ -13,7 +13,7 @@ import struct
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -28,8 +28,10 @@ OUTPUT_SHOWN_BYTES = 4000
 # ApiVersions v0 with request header v1: length, key 18, version 0, correlation id 1, client id "probe".
 API_VERSIONS_REQUEST = struct.pack(">ihhih5s", 15, 18, 0, 1, 5, b"probe")
 
-_PORTS = range(20_000, 32_000)
-_given_ports: set[int] = set()
+# Below the ports that the kernel gives to clients, which might take one before its broker does.
+PORTS = range(20_000, 32_000)
+# What a process takes of them at once.
+PORTS_OF_A_PART = 400
 
 
 class BrokerFailed(Exception):
@@ -219,16 +221,34 @@ def _cpu_s(pid: int) -> float:
 
 
 def free_port() -> int:
-    """A loopback port that no process listens on now, and that was not returned before.
+    """A loopback port that no process listens on now, and that no test of this machine was given before.
 
-    It is below the ports that the kernel gives to clients, which might take it before the broker does.
+    Raises BrokerFailed when none is left.
     """
-    while True:
-        port = random.choice(_PORTS)
+    for port in _own_ports:
         with contextlib.suppress(OSError), socket.create_server((HOST, port)):
-            if port not in _given_ports:
-                _given_ports.add(port)
-                return port
+            return port
+    raise BrokerFailed(f"no port is left of {PORTS.start} to {PORTS.stop - 1}")
+
+
+def ports_of_this_process() -> Iterator[int]:
+    """Ports in parts, each of which this process has to itself until it ends.
+
+    Between the choice of a port and the start of its broker another worker must not choose it, too.
+    """
+    firsts = PORTS[::PORTS_OF_A_PART]
+    for first in random.sample(firsts, len(firsts)):
+        sign = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            sign.bind((HOST, first))
+        except OSError:
+            sign.close()
+        else:
+            sign.detach()  # stays open
+            yield from random.sample(range(first, first + PORTS_OF_A_PART), PORTS_OF_A_PART)
+
+
+_own_ports = ports_of_this_process()
 
 
 def answers_api_versions(port: int) -> bool:

@@ -10,11 +10,15 @@ import os
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.wheel_check.environments import ENVIRONMENTS, Environment, EnvironmentFailed, build_wheel
 from tools.wheel_check.pythons import VERSIONS, pythons_here
 from tools.wheel_check.tried.test_same_history import digest
+
+AT_ONCE = 2
+"""How many environments are made at a time: their tests wait, and so does pip for its packages."""
 
 
 def main() -> int:
@@ -27,16 +31,19 @@ def main() -> int:
         print(f"Python {version}: not on this machine, left out")
     if not found:
         return 2
-    failed = 0
     os.environ["ODRADEK_HISTORY"] = digest()
     with tempfile.TemporaryDirectory(prefix="odradek-wheel-") as directory:
         wheel = build_wheel(Path(directory))
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
-        for version, python in found.items():
-            for environment in ENVIRONMENTS:
-                if environment.tried_on(version, oldest=VERSIONS[0]):
-                    failed += not _try(environment, version, python, wheel, Path(directory))
-    return 1 if failed else 0
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            outcomes = [
+                threads.submit(_try, environment, version, python, wheel, Path(directory))
+                for version, python in found.items()
+                for environment in ENVIRONMENTS
+                if environment.tried_on(version, oldest=VERSIONS[0])
+            ]
+        passed = [outcome.result() for outcome in outcomes]
+    return 0 if all(passed) else 1
 
 
 def _try(environment: Environment, version: str, python: Path, wheel: Path, directory: Path) -> bool:

@@ -53,6 +53,7 @@ class Environment:
                 *pip,
                 "install",
                 "--quiet",
+                "--no-compile",  # few of the files are ever imported, and those are compiled then
                 "--only-binary=:all:",
                 f"{wheel}{self.extras}",
                 *self.beside,

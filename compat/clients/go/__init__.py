@@ -5,10 +5,11 @@ import hashlib
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import ClassVar
 
-from peers.jars import cache_directory
+from peers.cache import adding, cache_directory
 
 from compat.clients.model import ALL_ABILITIES, Ability
 from compat.clients.program import ProgramClient
@@ -32,11 +33,18 @@ class GoClient(ProgramClient):
         sources = [*sorted(SOURCES.glob("lines/*.go")), *sorted(SOURCES.glob(f"{self.folder}/*.go"))]
         state = b"".join(path.read_bytes() for path in [*sources, SOURCES / "go.mod"])
         program = cache_directory() / f"compat-{self.name}-{hashlib.sha256(state).hexdigest()[:12]}"
-        if not program.is_file():
-            program.parent.mkdir(parents=True, exist_ok=True)
-            build = ["go", "build", "-buildvcs=false", "-o", str(program), f"./{self.folder}"]
-            subprocess.run(build, cwd=SOURCES, check=True, timeout=BUILD_TIMEOUT_S)
+        with adding(program) as is_missing:
+            if is_missing:
+                self._build(program)
         return [str(program), self.bootstrap]
+
+    def _build(self, program: Path) -> None:
+        # Built aside and renamed, so that an interrupted build never looks like a whole one.
+        with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
+            whole = Path(scratch, "whole")
+            build = ["go", "build", "-buildvcs=false", "-o", str(whole), f"./{self.folder}"]
+            subprocess.run(build, cwd=SOURCES, check=True, timeout=BUILD_TIMEOUT_S)
+            whole.rename(program)
 
 
 class FranzGoClient(GoClient):

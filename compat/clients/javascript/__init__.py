@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import ClassVar
 
-from peers.jars import cache_directory
+from peers.cache import adding, cache_directory
 
 from compat.clients.model import ALL_ABILITIES, Ability
 from compat.clients.program import ProgramClient
@@ -34,13 +34,13 @@ class KafkaJsClient(ProgramClient):
         """Fetch the packages once for each state of the sources; Node looks for them beside the program."""
         state = b"".join((SOURCES / name).read_bytes() for name in FILES)
         program = cache_directory() / f"compat-{self.name}-{hashlib.sha256(state).hexdigest()[:12]}"
-        if not program.is_dir():
-            _fetch(program)
+        with adding(program) as is_missing:
+            if is_missing:
+                _fetch(program)
         return ["node", str(program / "main.js"), self.bootstrap]
 
 
 def _fetch(program: Path) -> None:
-    program.parent.mkdir(parents=True, exist_ok=True)
     # Fetched aside and renamed, so that an interrupted fetch never looks like a whole one.
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         for name in FILES:
