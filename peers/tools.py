@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from peers.jars import class_path
+from peers.tool_server import can_serve, served
 
 TOOL_TIMEOUT_S = 120.0
 
 # A tool runs for a second: compile little and keep the heap small.
 SHORT_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512M")
 LONG_JVM = ("-Xmx512M",)
+QUIET = "-Dlog4j2.level=ERROR"
 
 
 class ToolFailed(Exception):
@@ -47,15 +49,22 @@ class KafkaTools:
     @staticmethod
     def java(main_class: str, *arguments: str, flags: Sequence[str] = SHORT_JVM) -> list[str]:
         """The command that runs a class of Apache Kafka. Raises JarsMissing."""
-        return ["java", *flags, "-Dlog4j2.level=ERROR", "-cp", class_path(), main_class, *arguments]
+        return ["java", *flags, QUIET, "-cp", class_path(), main_class, *arguments]
 
     def run(self, tool: str, *arguments: str, stdin: str = "", long: bool = False) -> str:
         """Run a tool by the name of its script, without `kafka-`, and without adding the broker's address.
 
-        `long` gives it the full compiler, for tools that measure.
+        `long` gives it the full compiler, for tools that measure, and a JVM of its own.
         """
-        command = self.java(self.MAIN_CLASSES[tool], *arguments, flags=LONG_JVM if long else SHORT_JVM)
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S)
+        main_class = self.MAIN_CLASSES[tool]
+        if long or not can_serve():
+            command = self.java(main_class, *arguments, flags=LONG_JVM if long else SHORT_JVM)
+            done = subprocess.run(
+                command, input=stdin, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S
+            )
+        else:
+            flags = (*SHORT_JVM, QUIET)
+            done = served(flags, class_path(), main_class, arguments, stdin, TOOL_TIMEOUT_S)
         if done.returncode != 0:
             raise ToolFailed(f"{tool} {' '.join(arguments)}: {done.stdout}{done.stderr}")
         return done.stdout
