@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from peers import BROKERS, DEFAULT_BROKERS, BrokerProcess, KafkaTools, OdradekBroker, OdradekCluster
 from peers.process import HOST
 from peers.waiting import wait_until
 
@@ -26,7 +27,6 @@ from compat.served import served_apis
 from compat.shells import SHELLS, Blocking
 from odradek.cli.main import run
 from odradek.net.blocking_connection import BrokerConnection
-from peers import BROKERS, DEFAULT_BROKERS, BrokerProcess, KafkaTools, OdradekBroker, OdradekCluster
 
 collect_ignore = ["styles"]  # run by test_styles.py, in environments of their own
 

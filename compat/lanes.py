@@ -7,9 +7,8 @@ Files whose tests start brokers of their own are for whichever worker is done fi
 import re
 from typing import Final
 
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
-
 from peers import BROKERS
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 _BROKER: Final = re.compile(rf"\[({'|'.join(sorted(map(re.escape, BROKERS), key=len, reverse=True))})[\]-]")
 
