@@ -20,8 +20,8 @@ STOP_TIMEOUT_S = 15.0
 class _Member(KafkaBroker):
     """One broker and controller of the quorum."""
 
-    start_timeout_s: ClassVar[float] = START_TIMEOUT_S
-    stop_timeout_s: ClassVar[float] = STOP_TIMEOUT_S
+    start_timeout_s: float = START_TIMEOUT_S
+    stop_timeout_s: float = STOP_TIMEOUT_S
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class KafkaCluster(KafkaBroker):
     """
 
     count: ClassVar[int] = COUNT
-    start_timeout_s: ClassVar[float] = START_TIMEOUT_S
+    start_timeout_s: float = START_TIMEOUT_S
 
     def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
         super().__init__(directory, settings)

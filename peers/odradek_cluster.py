@@ -41,6 +41,13 @@ class OdradekCluster(OdradekBroker):
         return self._ports
 
     @property
+    def admin_ports(self) -> tuple[int, ...]:
+        """The ports of the brokers' admin listeners, where `odradek.admin.port` is set; while it runs."""
+        told = self._told()
+        assert told is not None, "not started"
+        return tuple(map(int, ADDRESS.findall(told[1])[self.count :]))
+
+    @property
     def data_directory(self) -> Path:
         """The log directory of the last broker."""
         return self.data_directories[-1]

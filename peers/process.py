@@ -49,8 +49,8 @@ class BrokerProcess(ABC):
     standard_input: ClassVar[int] = subprocess.DEVNULL
     """What the process has as its standard input; the end of a pipe is closed when the process has ended."""
 
-    start_timeout_s: ClassVar[float] = START_TIMEOUT_S
-    stop_timeout_s: ClassVar[float] = STOP_TIMEOUT_S
+    start_timeout_s: float = START_TIMEOUT_S
+    stop_timeout_s: float = STOP_TIMEOUT_S
 
     def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
         self.directory = directory
@@ -176,9 +176,10 @@ class BrokerProcess(ABC):
 
     def resident_bytes(self) -> int:
         """The resident memory of its processes (VmRSS). Raises BrokerFailed if one has ended."""
-        return sum(self._resident_bytes(pid) for pid in self.pids)
+        return sum(map(self.resident_bytes_of, self.pids))
 
-    def _resident_bytes(self, pid: int) -> int:
+    def resident_bytes_of(self, pid: int) -> int:
+        """The resident memory of one of its processes. Raises BrokerFailed if it has ended."""
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024

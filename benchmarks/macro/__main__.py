@@ -29,7 +29,7 @@ def _arguments() -> argparse.Namespace:
         "--only",
         action="append",
         choices=[*SCENARIOS, *CLUSTER_SCENARIOS],
-        help="a scenario (may be repeated)",
+        help="a scenario (may be repeated); those that take minutes are run only so",
     )
     parser.add_argument("--quick", action="store_true", help="short, to see that it works; recorded nowhere")
     parser.add_argument(
@@ -69,7 +69,8 @@ def _measure(arguments: argparse.Namespace) -> None:
     if arguments.odradek_only:
         brokers.remove("kafka")
     there_are = _scenarios(arguments.brokers)
-    scenarios = [there_are[name] for name in arguments.only or there_are]
+    by_default = [name for name, scenario in there_are.items() if not scenario.by_name_only]
+    scenarios = [there_are[name] for name in arguments.only or by_default]
     settings = dict(each.split("=", 1) for each in arguments.set)
     kinds = [(BROKERS if arguments.brokers == 1 else CLUSTERS)[name] for name in brokers]
     versions = {kind.name: kind.version() for kind in kinds}

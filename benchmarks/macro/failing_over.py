@@ -10,7 +10,7 @@ import signal
 import tempfile
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,7 +26,7 @@ from benchmarks.macro.topics import (
     leaders_of,
     wait_until_in_sync,
 )
-from odradek.base.ids import BrokerId
+from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.client.configuration import ClientConfig
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_quorum import (
@@ -55,7 +55,7 @@ class BrokerEnds(Scenario):
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
         """Start three brokers of the same kind; `broker` only determines the kind, and stays idle."""
         partitions = min(self.partitions, PARTITIONS_QUICK) if quick else self.partitions
-        with _others(broker) as cluster, fresh_topic(cluster, partitions=partitions) as topic:
+        with another_cluster(broker) as cluster, fresh_topic(cluster, partitions=partitions) as topic:
             client = admin_of(cluster)
             wait_until_in_sync(client, topic, len(cluster.ports), timeout_s=WAIT_S_MAX)
             victim = self.victim_of(cluster)
@@ -96,7 +96,7 @@ class LeaderKilled(BrokerEnds):
     ) -> Mapping[str, float]:
         """The longest pause of one partition."""
         os.kill(cluster.pid_of(victim), signal.SIGKILL)
-        _go_on(pulse, time.perf_counter())
+        go_on(pulse, time.perf_counter())
         return {PAUSE.name: pulse.longest_pause_s * 1000}
 
 
@@ -126,7 +126,7 @@ class ControllerKilled(BrokerEnds):
         pulse.run(made[f"{topic}-after"].done, WAIT_S_MAX)
         made[f"{topic}-after"].result()
         made_s = time.perf_counter() - killed
-        _go_on(pulse, killed)
+        go_on(pulse, killed)
         values = (pulse.longest_pause_s * 1000, made_s * 1000)
         return {figure.name: value for figure, value in zip(self.figures, values, strict=True)}
 
@@ -146,23 +146,12 @@ class HandOver(BrokerEnds):
         self, cluster: BrokerProcess, victim: BrokerId, topic: str, pulse: Pulse
     ) -> Mapping[str, float]:
         """Another broker is asked every LOOK_INTERVAL_S who leads."""
-        client = AdminClient({"bootstrap.servers": _address_besides(victim, cluster), "log_level": 0})
-        client.list_topics(topic, timeout=REQUEST_TIMEOUT_S)
-        looked = time.perf_counter()
-
-        def have_moved() -> bool:
-            nonlocal looked
-            if time.perf_counter() < looked + LOOK_INTERVAL_S:
-                return False
-            moved = victim not in leaders_of(client, topic).values()
-            looked = time.perf_counter()
-            return moved
-
+        have_moved = leaderships_moved(cluster, victim, topic)
         os.kill(cluster.pid_of(victim), signal.SIGTERM)
         stopping = time.perf_counter()
         pulse.run(have_moved, WAIT_S_MAX)
         moved_s = time.perf_counter() - stopping
-        _go_on(pulse, stopping)
+        go_on(pulse, stopping)
         values = (moved_s * 1000, pulse.longest_pause_s * 1000, float(len(pulse.errors)))
         return {figure.name: value for figure, value in zip(self.figures, values, strict=True)}
 
@@ -177,12 +166,32 @@ def controller_of(cluster: BrokerProcess) -> BrokerId:
 
 
 @contextlib.contextmanager
-def _others(broker: BrokerProcess) -> Iterator[BrokerProcess]:
+def another_cluster(
+    broker: BrokerProcess, settings: Mapping[str, str] | None = None
+) -> Iterator[BrokerProcess]:
+    """A cluster of the same kind, with its settings and these."""
     with (
         tempfile.TemporaryDirectory() as directory,
-        type(broker)(Path(directory), broker.settings) as cluster,
+        type(broker)(Path(directory), broker.settings | dict(settings or {})) as cluster,
     ):
         yield cluster
+
+
+def leaderships_moved(cluster: BrokerProcess, victim: BrokerId, topic: str) -> Callable[[], bool]:
+    """What says whether a broker leads nothing of a topic; asks another broker every LOOK_INTERVAL_S."""
+    client = AdminClient({"bootstrap.servers": _address_besides(victim, cluster), "log_level": 0})
+    client.list_topics(topic, timeout=REQUEST_TIMEOUT_S)
+    looked = time.perf_counter()
+
+    def have_moved() -> bool:
+        nonlocal looked
+        if time.perf_counter() < looked + LOOK_INTERVAL_S:
+            return False
+        moved = not {victim, NO_BROKER} & set(leaders_of(client, topic).values())
+        looked = time.perf_counter()
+        return moved
+
+    return have_moved
 
 
 def _address_besides(victim: BrokerId, cluster: BrokerProcess) -> str:
@@ -190,8 +199,8 @@ def _address_besides(victim: BrokerId, cluster: BrokerProcess) -> str:
     return ",".join(address for one, address in enumerate(addresses, 1) if one != victim)
 
 
-def _go_on(pulse: Pulse, since: float) -> None:
-    """Until each partition has acknowledged a record sent since then, and a while longer."""
+def go_on(pulse: Pulse, since: float) -> None:
+    """Run until each partition has acknowledged a record sent since then, and a while longer."""
     pulse.run(lambda: pulse.has_gone_on_since(since), WAIT_S_MAX)
     end = time.perf_counter() + AFTERWARDS_S
     pulse.run(lambda: time.perf_counter() > end, WAIT_S_MAX)

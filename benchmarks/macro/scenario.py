@@ -50,6 +50,8 @@ class Scenario(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     figures: ClassVar[tuple[Figure, ...]]
+    by_name_only: ClassVar[bool] = False
+    """Whether it takes so long that it is run only where it is asked for by name."""
 
     @abstractmethod
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:

@@ -15,6 +15,7 @@ from benchmarks.macro.first_record import (
 )
 from benchmarks.macro.latency import LoneProduce, RoundTrip
 from benchmarks.macro.loading_offsets import LoadOffsets
+from benchmarks.macro.many_partitions import ManyPartitions
 from benchmarks.macro.producing import LargeBatches, LargeBatchesAcksAll, SmallRecords
 from benchmarks.macro.reading import BareRead, ClientRead
 from benchmarks.macro.rebalance import Rebalance
@@ -69,5 +70,6 @@ CLUSTER_SCENARIOS: dict[str, Scenario] = {
         LeaderKilled(),
         ControllerKilled(),
         HandOver(),
+        ManyPartitions(),
     )
 }

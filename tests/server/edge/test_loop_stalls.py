@@ -54,6 +54,17 @@ def test_a_wait_for_a_processor_is_no_time_of_the_work(
     assert (stalls.count, stalls.longest_ns, stalls.starved_ns) == (1, 120 * MS, 290 * MS)
 
 
+def test_a_wait_is_no_time_of_the_longest_work_either(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
+    """Below a stall, too: on a busy machine the longest work would be the machine's longest wait."""
+    watch.stalls.run(watch.work(70, waited_ms=58))
+    assert watch.stalls.longest_ns == 12 * MS
+    watch.stalls.run(watch.work(20))
+    assert (watch.stalls.longest_ns, watch.stalls.count, caplog.messages) == (12 * MS, 0, [])
+    watch.stalls.note_lateness(0, 0)
+    watch.stalls.run(watch.work(20))
+    assert watch.stalls.longest_ns == 20 * MS
+
+
 def test_a_wait_before_the_last_look_is_not_taken_off(watch: Watch) -> None:
     watch.waited_ns += 500 * MS
     watch.stalls.note_lateness(0, 0)

@@ -15,7 +15,8 @@ loop finds stalls that are not measured:
     the start                       nothing is noted: no client waits yet
 
 The thread's wait for a processor is measured from the probe's last look, 50 ms ago or more. All of that wait
-is subtracted from the long piece of work: the counted time is never more than the work's own time.
+is subtracted from a stall, and from what would be the longest piece of work so far: the counted time is never
+more than the work's own time.
 
 Invariant: a stall that was measured, and so has a name, is not counted again by the probe.
 """
@@ -121,6 +122,8 @@ class LoopStalls:
             self._named_ns += elapsed_ns
             held_ns -= self._wait_within(elapsed_ns)
             self._say(elapsed_ns, held_ns, cause)
+        elif elapsed_ns > self.longest_ns:
+            held_ns -= self._wait_within(elapsed_ns)
         self.longest_ns = max(self.longest_ns, held_ns)
         self.notable_ns = max(self.notable_ns, min(elapsed_ns, STALL_NS - 1))
 
