@@ -173,7 +173,7 @@ def test_what_waits_for_its_transaction_alone_is_no_orphan(bench: Bench) -> None
     records = heavy(given.producer_id, given.producer_epoch)
     assert bench.begin({T0: records}, acks=ACKS_NONE, transactional_id="id") is None
     waiting: list[object] = []
-    node.core.admission._coordinator = lambda: HeldCoordinator(waiting)
+    node.core.admission._coordinators = HeldCoordinator(waiting)
     node.settle()
     assert waiting
     assert bench.client.abandon is not None

@@ -16,4 +16,4 @@ SERVES: Final = Serves(4, 7, 7, kips={7: 866})
 
 def handle(core: BrokerCore, context: RequestContext, request: LeaderAndIsrRequest, respond: Respond) -> None:
     """Obey after all earlier orders, then answer."""
-    core.obey(request, lambda outcome: respond(to_response(request, outcome)))
+    core.commanded.obey(request, lambda outcome: respond(to_response(request, outcome)))

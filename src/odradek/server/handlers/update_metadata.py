@@ -18,4 +18,4 @@ def handle(
     core: BrokerCore, context: RequestContext, request: UpdateMetadataRequest, respond: Respond
 ) -> None:
     """Obey after all earlier orders, then answer."""
-    core.obey(request, lambda outcome: respond(to_response(request, outcome)))
+    core.commanded.obey(request, lambda outcome: respond(to_response(request, outcome)))

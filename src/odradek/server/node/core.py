@@ -18,7 +18,6 @@ from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, To
 from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.controller.requests import Answer, ControllerRequest, Refused
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
-from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.following import Following
 from odradek.replication.quota import replication_quotas
@@ -41,7 +40,7 @@ from odradek.server.node.log_dir_events import LogDirEvents
 from odradek.server.node.log_mover import LogMover
 from odradek.server.node.orphans import Orphans
 from odradek.server.node.ports import Surroundings
-from odradek.server.node.received_orders import Obeyed, ReceivedOrders
+from odradek.server.node.received_orders import ReceivedOrders
 from odradek.server.node.record_work import RecordWork
 from odradek.server.node.replica_fetchers import ReplicaFetchers
 from odradek.server.node.replication_effects import ReplicationEffects
@@ -393,10 +392,6 @@ class BrokerCore:
         """The epoch of this broker's registration; None before the first UpdateMetadata for it."""
         epoch = self.received_orders.acknowledged_epoch
         return None if epoch == NO_EPOCH else epoch
-
-    def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
-        """See `CommandedBroker.obey`."""
-        self.commanded.obey(order, obeyed)
 
 
 def _checkpoint_writer(checkpoints: Checkpoints, run_steps: RunSteps) -> Callable[[], None]:

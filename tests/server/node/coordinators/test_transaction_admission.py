@@ -94,7 +94,7 @@ class Bench:
         self.logs = {A: HeldLog(), B: HeldLog()}
         self.membership = HeldMembership()
         self.verifies = True
-        self.admission = TransactionAdmission(self.logs.get, lambda: self.membership, lambda: self.verifies)
+        self.admission = TransactionAdmission(self.logs.get, self.membership, lambda: self.verifies)
         self.told: list[Any] = []
         """What came in an event of its own."""
 

@@ -153,11 +153,14 @@ class TransactionAdmission:
     """Asks the logs of this broker and the transaction coordinator whether a producer may write."""
 
     def __init__(
-        self, log_of: LogOf, coordinator: Callable[[], TransactionMembership], verifies: Callable[[], bool]
+        self, log_of: LogOf, coordinators: TransactionMembership, verifies: Callable[[], bool]
     ) -> None:
-        """`verifies` returns `transaction.partition.verification.enable` as it is in force."""
+        """`coordinators` asks the coordinator of each transactional id.
+
+        `verifies` returns `transaction.partition.verification.enable` as it is in force.
+        """
         self._log_of = log_of
-        self._coordinator = coordinator
+        self._coordinators = coordinators
         self._verifies = verifies
 
     def admit_batches(
@@ -208,7 +211,7 @@ class TransactionAdmission:
         """
         unknown = [one for one in partitions if not self._is_open(one, producer)]
         if unknown and ability is Ability.LEAVES_ADDING_TO_US:
-            error = self._coordinator().add_partitions(
+            error = self._coordinators.add_partitions(
                 transactional_id,
                 producer,
                 unknown,
@@ -217,7 +220,7 @@ class TransactionAdmission:
             )
             return None if error is None else _refused(dict.fromkeys(unknown, error), ability)
         if unknown and self._verifies():
-            errors = self._coordinator().verify_partitions(
+            errors = self._coordinators.verify_partitions(
                 transactional_id, producer, unknown, lambda errors: later(_refused(errors, ability))
             )
             return None if errors is None else _refused(errors, ability)

@@ -91,7 +91,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
             )
             self._admission = TransactionAdmission(
                 self._log_of,
-                lambda: asked,
+                asked,
                 lambda: self._settings().transaction_partition_verification_enable,
             )
         return self._admission
