@@ -25,7 +25,7 @@ class Bench:
 
     def create(self, **topics: UUID) -> DelayedCreateTopics:
         operation = DelayedCreateTopics(1000, self.image, topics, self.late.append)
-        self.purgatory.try_complete_else_watch(operation, list(topics))
+        assert operation.park(self.purgatory, list(topics)) is None
         return operation
 
     def change(self, change: TopicCreated | PartitionChanged | TopicDeleted, topic: str) -> None:
@@ -49,6 +49,14 @@ def test_a_creation_waits_for_the_last_leader_of_the_last_topic(bench: Bench) ->
     assert bench.late == [set()]
 
 
+def test_what_is_done_already_is_returned_and_calls_nobody(bench: Bench) -> None:
+    """G3; nothing calls back before it returns."""
+    bench.image.apply(TopicCreated("flights", FLIGHTS, {0: LED}))
+    operation = DelayedCreateTopics(1000, bench.image, {"flights": FLIGHTS}, bench.late.append)
+    assert operation.park(bench.purgatory, ["flights"]) == set()
+    assert bench.late == []
+
+
 def test_a_topic_of_the_same_name_and_another_id_is_not_the_one(bench: Bench) -> None:
     bench.create(flights=FLIGHTS)
     bench.change(TopicCreated("flights", TRAINS, {0: LED}), "flights")
@@ -69,7 +77,7 @@ def test_growth_waits_for_the_leaders_of_as_many_partitions_as_asked_for(bench: 
     """G3"""
     bench.image.apply(TopicCreated("flights", FLIGHTS, {0: LED}))
     operation = DelayedCreatePartitions(1000, bench.image, {"flights": 2}, bench.late.append)
-    assert not bench.purgatory.try_complete_else_watch(operation, ["flights"])
+    assert operation.park(bench.purgatory, ["flights"]) is None
     assert operation.waits_for() == "a leader for every new partition of flights"
     bench.change(PartitionChanged("flights", 1, LEADERLESS), "flights")
     assert bench.late == []
@@ -84,7 +92,7 @@ def test_a_deletion_waits_until_nothing_is_known_of_the_topic(bench: Bench) -> N
     operation = DelayedDeleteTopics(
         1000, bench.image, {"flights": FLIGHTS}, bench.late.append, deleting.__contains__
     )
-    assert not bench.purgatory.try_complete_else_watch(operation, ["flights"])
+    assert operation.park(bench.purgatory, ["flights"]) is None
     assert operation.waits_for() == "the last partition of flights to be gone"
     bench.change(TopicDeleted("flights"), "flights")
     assert bench.late == [], "its replicas are still there, and its name is taken"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, begun, listed, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, begun, deliver, listed, stepwise
 from odradek.metadata.controller.requests import (
     Answer,
     CreatePartitions,
@@ -87,7 +87,7 @@ def _wait(
     else:
         deadline_ms = core.clock.monotonic_ms() + request.timeout_ms
         operation = DelayedCreatePartitions(deadline_ms, core.image, grown, answered)
-        core.topic_purgatory.try_complete_else_watch(operation, list(grown))
+        deliver(operation.park(core.topic_purgatory, list(grown)), answered)
 
 
 def _more_partitions(asked: Iterable[CreatePartitionsTopic]) -> Steps[list[MorePartitions]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, begun, listed, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Pace, Steps, begun, deliver, listed, stepwise
 from odradek.base.settings import TOPIC_SETTINGS
 from odradek.metadata.controller.requests import (
     Answer,
@@ -92,7 +92,7 @@ def _wait(
         answered(created.keys())
     else:
         operation = DelayedCreateTopics(core.clock.monotonic_ms() + timeout_ms, core.image, created, answered)
-        core.topic_purgatory.try_complete_else_watch(operation, list(created))
+        deliver(operation.park(core.topic_purgatory, list(created)), answered)
 
 
 def _new_topics(asked: Iterable[CreatableTopic]) -> Steps[list[NewTopic]]:

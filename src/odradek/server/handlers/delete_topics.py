@@ -4,7 +4,7 @@ from collections.abc import Iterator, Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, listed, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, deliver, listed, stepwise
 from odradek.metadata.controller.requests import (
     Answer,
     DeleteTopics,
@@ -91,4 +91,4 @@ def _wait(core: BrokerCore, outcomes: tuple[TopicOutcome, ...], timeout_ms: int,
         deadline_ms = core.clock.monotonic_ms() + timeout_ms
         is_deleting = core.controller.is_deleting
         operation = DelayedDeleteTopics(deadline_ms, core.image, deleted, answered, is_deleting)
-        core.topic_purgatory.try_complete_else_watch(operation, list(deleted))
+        deliver(operation.park(core.topic_purgatory, list(deleted)), answered)

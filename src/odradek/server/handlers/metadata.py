@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, deliver, stepwise
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId
 from odradek.base.topic_names import INTERNAL_TOPICS, KRAFT_METADATA_TOPIC, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
@@ -13,7 +13,7 @@ from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
 from odradek.server.node.core import BrokerCore
-from odradek.server.node.topic_waits import DelayedCreateTopics
+from odradek.server.node.topic_waits import DelayedCreateTopics, Late
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -115,8 +115,12 @@ def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], 
         if not created:
             made(failures)
             return
-        waiting = DelayedCreateTopics(deadline_ms, core.image, created, lambda late: made(failures))
-        core.topic_purgatory.try_complete_else_watch(waiting, list(created))
+
+        def answered(late: Late) -> None:
+            made(failures)
+
+        waiting = DelayedCreateTopics(deadline_ms, core.image, created, answered)
+        deliver(waiting.park(core.topic_purgatory, list(created)), answered)
 
     core.any_controller.submit(CreateTopics(tuple(NewTopic(name) for name in names)), decided)
 

@@ -2,36 +2,37 @@
 
 The controller has decided and written the change. The operation waits until every partition has a leader
 known here, or until no partition is known any more and the name is free. At the deadline the unfinished
-topics are answered with REQUEST_TIMED_OUT, and are still created (or deleted) later. If the deadline has
-already passed, the operation answers at once.
+topics are answered with REQUEST_TIMED_OUT, and are still created (or deleted) later.
+
+    deliver(operation.park(purgatory, names), answered)    at once if all are done, else in an event
 """
 
 from collections.abc import Callable, Mapping, Set
-from typing import ClassVar, Final, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
+from odradek.base.execution import Later
 from odradek.base.ids import NO_BROKER, TopicId
 from odradek.metadata.image import ClusterImage
-from odradek.timer import DelayedOperation
+from odradek.replication.delayed_result import DelayedResult
 
-Answered = Callable[[Set[str]], None]
-"""Called once, with the topics that were not done in time."""
+Late: TypeAlias = Set[str]
+"""The names of the topics that were not done in time."""
 
 NAMES_SHOWN_MAX: Final = 10
 
 G = TypeVar("G")
 
 
-class DelayedTopicOperation(DelayedOperation, Generic[G]):
+class DelayedTopicOperation(DelayedResult[Late], Generic[G]):
     """Waits for several topics, each with a goal; `_is_done` says when one of them has reached it."""
 
-    __slots__ = ("_answered", "_image", "_open")
+    __slots__ = ("_image", "_open")
 
     def __init__(
-        self, deadline_ms: int, image: ClusterImage, topics: Mapping[str, G], answered: Answered
+        self, deadline_ms: int, image: ClusterImage, topics: Mapping[str, G], later: Later[Late]
     ) -> None:
-        super().__init__(deadline_ms)
+        super().__init__(deadline_ms, later)
         self._image = image
-        self._answered = answered
         # The topics that may not be done yet, by name with their goals; entries are only removed.
         self._open = dict(topics)
 
@@ -45,9 +46,9 @@ class DelayedTopicOperation(DelayedOperation, Generic[G]):
             del self._open[name]
         return self.force_complete()
 
-    def on_complete(self) -> None:
-        """See `DelayedOperation.on_complete`."""
-        self._answered(dict.fromkeys(self._not_done()).keys())
+    def result(self) -> Late:
+        """See `DelayedResult.result`."""
+        return dict.fromkeys(self._not_done()).keys()
 
     def _not_done(self) -> list[str]:
         return [name for name, goal in self._open.items() if not self._is_done(name, goal)]
@@ -115,11 +116,11 @@ class DelayedDeleteTopics(DelayedTopicOperation[TopicId]):
         deadline_ms: int,
         image: ClusterImage,
         topics: Mapping[str, TopicId],
-        answered: Answered,
+        later: Later[Late],
         is_deleting: Callable[[str], bool],
     ) -> None:
         """`is_deleting` returns whether the controller, if it runs on this broker, is deleting a topic."""
-        super().__init__(deadline_ms, image, topics, answered)
+        super().__init__(deadline_ms, image, topics, later)
         self._is_deleting = is_deleting
 
     def waits_for(self) -> str:

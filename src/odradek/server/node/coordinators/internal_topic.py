@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Later, RunSteps, Steps
+from odradek.base.execution import Later, RunSteps, Steps, deliver
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.coordinator.placement import partition_for
 from odradek.metadata.controller.requests import (
@@ -33,7 +33,7 @@ from odradek.metadata.controller.requests import (
 )
 from odradek.metadata.image import ClusterImage
 from odradek.server.node.forwarding.any_controller import ControllerPort
-from odradek.server.node.topic_waits import DelayedCreatePartitions, DelayedCreateTopics
+from odradek.server.node.topic_waits import DelayedCreatePartitions, DelayedCreateTopics, Late
 from odradek.timer import Purgatory
 
 CREATION_TIMEOUT_MS: Final = 5_000
@@ -161,15 +161,15 @@ class InternalTopic:
         operation: DelayedCreateTopics | DelayedCreatePartitions
         if isinstance(answer, TopicOutcomes) and error is ErrorCode.NONE:
             created = {self.name: answer.topics[0].topic_id}
-            operation = DelayedCreateTopics(deadline_ms, self._image, created, lambda late: self._answer())
+            operation = DelayedCreateTopics(deadline_ms, self._image, created, self._on_made)
         elif error is ErrorCode.TOPIC_ALREADY_EXISTS:  # another broker has made it at the same time
             least = {self.name: 1}
-            operation = DelayedCreatePartitions(deadline_ms, self._image, least, lambda late: self._answer())
+            operation = DelayedCreatePartitions(deadline_ms, self._image, least, self._on_made)
         else:
             self._log_refusal(answer)
             self._answer()
             return
-        making.waits.try_complete_else_watch(operation, [self.name])
+        deliver(operation.park(making.waits, [self.name]), self._on_made)
 
     def _log_refusal(self, answer: Answer) -> None:
         """Log the refusal for operators: most clients show only that there is no coordinator."""
@@ -181,6 +181,9 @@ class InternalTopic:
         if reason != self._refusal:
             _log.error("%s cannot be made: %s", self.name, reason)
             self._refusal = reason
+
+    def _on_made(self, late: Late) -> None:
+        self._answer()
 
     def _answer(self) -> None:
         self._is_making = False
