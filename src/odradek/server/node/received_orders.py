@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from functools import partial
-from typing import Final, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Defer, Later, Slices, Steps
@@ -27,7 +27,6 @@ from odradek.metadata.image import ClusterImage
 from odradek.metadata.messages import (
     BrokerMessage,
     LeaderAndIsr,
-    LeaderAndIsrPartition,
     LogEnd,
     OrderOutcome,
     StopReplica,
@@ -45,14 +44,11 @@ from odradek.metadata.resources import (
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.joining_news import JoiningNews
+from odradek.server.node.order_remarks import OrderRemarks
 from odradek.timer import Purgatory
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 
 _log = logging.getLogger(__name__)
-
-_NAMES_LOGGED_MAX: Final = 10
-_ROLES_LOGGED_MAX: Final = 10
-"""Of an order that gives this broker more partitions to lead, or to follow, one line is logged for all."""
 
 Obeyed: TypeAlias = Later[OrderOutcome]
 """Called with the outcome of an order."""
@@ -136,12 +132,9 @@ class ReceivedOrders:
         self._waiting: deque[tuple[OrderRequest, Obeyed]] = deque()
         self.is_at_work = False
         """Whether an order is being obeyed; the image may have a part of it."""
-        # Topics that the current order has removed, or made known; empty between orders.
+        # Topics that the current order has removed; empty between orders.
         self._gone_topics: list[str] = []
-        self._new_topics: list[str] = []
-        # What the current order has this broker lead or follow that it had before; empty between orders.
-        self._led: list[LeaderAndIsrPartition] = []
-        self._followed: list[LeaderAndIsrPartition] = []
+        self._remarks = OrderRemarks(_log)
         # Whether the current order has created or removed a topic, or added partitions to one.
         self._have_topics_changed = False
 
@@ -199,8 +192,7 @@ class ReceivedOrders:
                     log_ends.update(changes.log_ends)
                 yield
         finally:
-            self._log_roles()
-            self._log_topics(is_first_news=is_first_news)
+            self._remarks.log(self._gone_topics, is_first_news=is_first_news)
             self._report_topics()
         self.has_roles |= isinstance(request, LeaderAndIsrRequest)
         self.joining_news.on_obeyed()
@@ -244,8 +236,7 @@ class ReceivedOrders:
         self._groups.on_roles(changes)
         self._transactions.on_roles(changes)
         if self.has_roles:
-            self._led += [part for part in changes.leading if not part.is_new]
-            self._followed += [part for part in changes.following if not part.is_new]
+            self._remarks.note_roles(changes)
         return changes
 
     def _moved_away(self, message: UpdateMetadata) -> StopReplica:
@@ -298,30 +289,11 @@ class ReceivedOrders:
         self._gone_topics += message.gone_topics
         shapes = [self._shape(name) for name in named]
         self._have_topics_changed |= shapes_before != shapes
-        self._new_topics += [
+        self._remarks.note_new_topics(
             name
             for name, before, now in zip(named, shapes_before, shapes, strict=True)
             if before is None and now is not None
-        ]
-
-    def _log_topics(self, *, is_first_news: bool) -> None:
-        """Log one line for the topics that an order made, and one for those that it removed.
-
-        The first UpdateMetadata after a registration makes all topics known, and is not logged.
-        """
-        new, self._new_topics = self._new_topics, []
-        if new and not is_first_news:
-            _log.info("topics created: %s", _listed(new), extra={"topics": new[:_NAMES_LOGGED_MAX]})
-        gone = self._gone_topics
-        if gone:
-            _log.info("topics deleted: %s", _listed(gone), extra={"topics": gone[:_NAMES_LOGGED_MAX]})
-
-    def _log_roles(self) -> None:
-        """Log the roles that an order has changed; not those of new partitions."""
-        led, self._led = self._led, []
-        _log_role("led here", led)
-        followed, self._followed = self._followed, []
-        _log_role("followed here", followed)
+        )
 
     def _report_topics(self) -> None:
         """Called after an order is obeyed: give the names of all its topics to the groups, once."""
@@ -341,35 +313,3 @@ class ReceivedOrders:
 def _not_handed_out(error: Exception) -> None:
     """The outcome of the current order could not be reported; the next order that arrives starts anew."""
     _log.error("the outcome of an order could not be handed out", exc_info=error)
-
-
-def _listed(names: list[str]) -> str:
-    """Up to _NAMES_LOGGED_MAX of the names, and the number of the others."""
-    words = ", ".join(names[:_NAMES_LOGGED_MAX])
-    more = len(names) - _NAMES_LOGGED_MAX
-    return f"{words} and {more} more" if more > 0 else words
-
-
-def _log_role(role: str, parts: list[LeaderAndIsrPartition]) -> None:
-    """Log a line for each partition that has another leader, or is now led here, or one for very many."""
-    if len(parts) > _ROLES_LOGGED_MAX:
-        names = [str(part.topic_partition) for part in parts]
-        _log.info("%s are %s", _listed(names), role, extra={"partitions": names[:_NAMES_LOGGED_MAX]})
-        return
-    for part in parts:
-        topic, partition = part.topic_partition
-        state = part.state
-        _log.info(
-            "%s-%d is %s: the leader is broker %d in epoch %d",
-            topic,
-            partition,
-            role,
-            state.leader,
-            state.leader_epoch,
-            extra={
-                "topic": topic,
-                "partition": partition,
-                "leader": state.leader,
-                "leader_epoch": state.leader_epoch,
-            },
-        )
