@@ -4,6 +4,7 @@
 - `active`, `answering`, `deletions`: how the elected controller handles events, as processes.
 - `carrying_out`: decisions become writes, changes and messages.
 - `controlled_cluster`: what these share: the image, the fenced writes, the messages to brokers.
+- `replica_reports`: what live brokers have said of their replicas.
 - `events`, `event_queue`: the events and effects themselves, and the events that wait.
 - `decision`: the answer for one subject of a request, and what must happen before it is sent.
 - `unknown_outcomes`: whether a write without an answer was executed.

@@ -19,7 +19,6 @@ from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.events import BrokerAnswered
 from odradek.metadata.controller.notices import delete_notices, list_notices, read_notices
 from odradek.metadata.controller.replica_moves import ReplicaMoves
-from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, BrokerRegistered, PartitionImage
 from odradek.metadata.startup import load_brokers, read_document
@@ -154,11 +153,7 @@ class ActiveController:
         yield from self._deletions.answered(answered)
         failed = [named for named, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
         if self._cluster.image.is_live(broker_id):
-            for replica in list(self._cluster.failed):
-                if replica.broker_id == broker_id and errors.get(replica.topic_partition) is ErrorCode.NONE:
-                    del self._cluster.failed[replica]
-            newly = [named for named in failed if Replica(named, broker_id) not in self._cluster.failed]
-            self._cluster.failed.update(dict.fromkeys(Replica(named, broker_id) for named in failed))
+            newly = self._cluster.reports.note_disks(broker_id, errors, failed)
             yield from self._cluster.rewrite(failed, self._cluster.distrusted(broker_id))
             self._cluster.order_followers_again(broker_id, newly)
             leaderless = self._cluster.note_log_ends(broker_id, answered.log_ends)

@@ -21,6 +21,7 @@ from odradek.metadata.controller.broker_messages import BrokerMessages
 from odradek.metadata.controller.decision import DecidedWrite, Put
 from odradek.metadata.controller.events import Effect, ElectedUncleanly, ImageChanged, SendToBroker
 from odradek.metadata.controller.partition_states import assert_move, state_of
+from odradek.metadata.controller.replica_reports import ReplicaReports
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.topic_creation import new_partition
 from odradek.metadata.controller.unknown_outcomes import was_executed
@@ -103,12 +104,8 @@ class ControlledCluster:
         self._topic_defaults = topic_defaults
         # The messages to send to brokers at the end of this process; empty between processes.
         self.messages = BrokerMessages()
-        # Replicas whose brokers are live and reported a failed disk.
-        self.failed: dict[Replica, None] = {}
-        # Where the logs of live brokers end, as they last said it of a partition without a leader.
-        self._log_ends: dict[Replica, LogEnd] = {}
-        # The replicas that a StopReplica not answered yet deletes, by message; each of one broker.
-        self.deleting_messages: dict[int, tuple[Replica, ...]] = {}
+        # What brokers have said of their replicas.
+        self.reports = ReplicaReports()
 
     @property
     def writes_max(self) -> int:
@@ -122,8 +119,8 @@ class ControlledCluster:
 
     def online(self, named: TopicPartition) -> dict[BrokerId, None]:
         """The brokers whose replica of a partition may lead it, or leads it until it stops."""
-        stopping, failed = self.image.stopping, self.failed
-        if not stopping and not failed:
+        stopping, reports = self.image.stopping, self.reports
+        if not stopping and not reports.have_failures:
             return dict.fromkeys(self.image.brokers)
         partition = self.image.partition(named)
         leader = NO_BROKER if partition is None else partition.leader
@@ -131,7 +128,7 @@ class ControlledCluster:
             broker_id: None
             for broker_id in self.image.brokers
             if (broker_id not in stopping or broker_id == leader)
-            and not (failed and Replica(named, broker_id) in failed)
+            and not (reports.have_failures and reports.has_failed(Replica(named, broker_id)))
         }
 
     def partitions(
@@ -215,13 +212,13 @@ class ControlledCluster:
             if partition is None or partition.leader != NO_BROKER:
                 continue
             if end.leader_epoch == partition.leader_epoch:
-                self._log_ends[Replica(named, broker_id)] = end
+                self.reports.note_log_end(Replica(named, broker_id), end)
                 leaderless.append(named)
         return leaderless
 
     def log_ends(self, named: TopicPartition, partition: PartitionImage) -> dict[BrokerId, LogEnd]:
         """Where the replicas' logs end, as far as it was said under the partition's leader epoch."""
-        found = {replica: self._log_ends.get(Replica(named, replica)) for replica in partition.replicas}
+        found = {replica: self.reports.log_end(Replica(named, replica)) for replica in partition.replicas}
         return {
             replica: end
             for replica, end in found.items()
@@ -333,8 +330,7 @@ class ControlledCluster:
         for broker_id in before.replicas:
             if broker_id not in after.replicas:
                 left = Replica(named, broker_id)
-                self.failed.pop(left, None)
-                self._log_ends.pop(left, None)
+                self.reports.forget_replica(left)
                 self.messages.stop(left, after, delete=True)
 
     def _note_election(self, named: TopicPartition, after: PartitionImage) -> None:
@@ -347,7 +343,7 @@ class ControlledCluster:
             self._effects.append(ElectedUncleanly(named, before, after, ends))
         if after.leader != NO_BROKER:
             for replica in after.replicas:
-                self._log_ends.pop(Replica(named, replica), None)
+                self.reports.forget_log_end(Replica(named, replica))
 
     def refresh(self, partitions: Iterable[TopicPartition], *, watch: bool = False) -> StoreSteps[None]:
         """Take the states of these partitions from the store, as far as they are known here."""
@@ -460,7 +456,7 @@ class ControlledCluster:
                     if stopped.delete
                 )
                 if deleting:
-                    self.deleting_messages[message_id] = deleting
+                    self.reports.note_deleting(message_id, deleting)
             self._effects.append(SendToBroker(broker_id, message_id, message))
             if pace.is_over(size_of(message)):
                 yield None
@@ -468,13 +464,7 @@ class ControlledCluster:
     def forget_broker(self, broker_id: BrokerId) -> None:
         """A broker is gone: with it what it was asked, and what is known of its disks."""
         self.apply(BrokerGone(broker_id))
-        for replica in [replica for replica in self.failed if replica.broker_id == broker_id]:
-            del self.failed[replica]
-        for replica in [replica for replica in self._log_ends if replica.broker_id == broker_id]:
-            del self._log_ends[replica]
-        for message_id, replicas in list(self.deleting_messages.items()):
-            if replicas[0].broker_id == broker_id:
-                del self.deleting_messages[message_id]
+        self.reports.forget_broker(broker_id)
 
 
 def _whole(setting: str, text: str) -> int:

@@ -55,7 +55,7 @@ class TopicDeletions:
     def answered(self, answered: BrokerAnswered) -> StoreSteps[None]:
         """A broker answered a StopReplica: a replica without an error is deleted."""
         touched: dict[str, TopicDeletion] = {}
-        for replica in self._cluster.deleting_messages.pop(answered.message_id, ()):
+        for replica in self._cluster.reports.take_deleting(answered.message_id):
             topic = replica.topic_partition.topic
             deletion = self._deletions.get(topic)
             if deletion is None or deletion.state_of(replica) is not ReplicaState.DELETION_STARTED:
