@@ -142,11 +142,11 @@ def test_an_answer_that_cannot_be_read_is_none(bench: Bench, caplog: pytest.LogC
 def test_what_waits_for_a_broker_that_is_gone_is_refused(bench: Bench) -> None:
     a, b = Piece("a"), Piece("b")
     bench.give(2, a, b)
-    bench.batches.look()
+    bench.batches.refuse_gone()
     bench.run()
     assert b.outcomes == []
     bench.live = {1, 3}
-    bench.batches.look()
+    bench.batches.refuse_gone()
     bench.run()
     assert (a.outcomes, b.outcomes) == ([], [E.BROKER_NOT_AVAILABLE])
     bench.end()
@@ -161,7 +161,7 @@ def test_who_is_refused_may_send_to_another_broker_at_once(bench: Bench) -> None
 
     bench.give(2, Piece("a"), Persistent("b"))
     bench.live = {1, 3}
-    bench.batches.look()
+    bench.batches.refuse_gone()
     bench.run()
     assert bench.requests == [(2, ["a"]), (3, ["b"])]
 

@@ -12,10 +12,10 @@ from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.timer import Purgatory
 
 
-class Looker(Protocol):
+class OrderObserver(Protocol):
     """Sends requests to other brokers, as the image names them."""
 
-    def look(self) -> None:
+    def on_order_obeyed(self) -> None:
         """Called after each order: another broker may be the controller, or a broker may be gone."""
 
 
@@ -29,15 +29,15 @@ class CommandedBroker:
         orders: ReceivedOrders,
         controller: ControllerHost,
         topic_purgatory: Purgatory[str],
-        lookers: Iterable[Looker],
+        observers: Iterable[OrderObserver],
     ) -> None:
-        """After each order `controller` checks whether the broker has joined; `lookers` look at the image."""
+        """After each order `controller` checks whether the broker has joined, and `observers` are called."""
         self.broker_id = broker_id
         self._image = image
         self._orders = orders
         self._controller = controller
         self._topic_purgatory = topic_purgatory
-        self._lookers = tuple(lookers)
+        self._observers = tuple(observers)
 
     @property
     def has_joined(self) -> bool:
@@ -59,8 +59,8 @@ class CommandedBroker:
         def done(outcome: OrderOutcome) -> None:
             obeyed(outcome)
             self._controller.check_joined()
-            for looker in self._lookers:
-                looker.look()
+            for observer in self._observers:
+                observer.on_order_obeyed()
 
         self._orders.receive(order, done)
 

@@ -113,7 +113,7 @@ class PeerBatches(Generic[I]):
         if queue.in_flight is None:
             self._begin(broker_id, queue)
 
-    def look(self) -> None:
+    def refuse_gone(self) -> None:
         """Refuse what waits for brokers that are gone; called after each order of a controller."""
         for broker_id, queue in list(self._queues.items()):
             if queue.waiting and not self._is_live(broker_id):

@@ -121,11 +121,11 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
             lambda: self._settings().request_timeout_ms,
         )
 
-    def look(self) -> None:
-        """See `PeerBatches.look`; called after each order of a controller."""
+    def on_order_obeyed(self) -> None:
+        """See `commanded_broker.OrderObserver`."""
         for batches in (self._questions, self._sent_markers):
             if batches is not None:
-                batches.look()
+                batches.refuse_gone()
 
     def close(self) -> None:
         """The broker stops: producers that wait for a coordinator elsewhere are to ask again."""

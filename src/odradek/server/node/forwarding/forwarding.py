@@ -116,7 +116,7 @@ class Forwarding:
         self._last_number += 1
         number = self._last_number
         self._requests[number] = request
-        self.look()
+        self._look_for_controller()
         self._carry_out(
             self._states.begin(number, request.deadline_ms, self._now_ms, is_repeatable=request.is_repeatable)
         )
@@ -132,8 +132,12 @@ class Forwarding:
         self._states.on_client_gone(number)
         self._set_timer()
 
-    def look(self) -> None:
-        """See who is the controller; called after each order of a controller, too."""
+    def on_order_obeyed(self) -> None:
+        """See `commanded_broker.OrderObserver`."""
+        self._look_for_controller()
+
+    def _look_for_controller(self) -> None:
+        """Learn who is the controller now."""
         controller_id = known_controller(self._broker_id, self._controller, self._image)
         known = controller_id, self._image.controller_epoch
         if known != self._known:
@@ -183,7 +187,7 @@ class Forwarding:
         )
 
     def _on_outcome(self, number: int, outcome: PeerOutcome) -> None:
-        self.look()
+        self._look_for_controller()
         states, now_ms = self._states, self._now_ms
         if isinstance(outcome, NotConnected):
             self._carry_out(states.on_not_decided(number, now_ms))
@@ -204,7 +208,7 @@ class Forwarding:
             self._carry_out(self._states.on_answered(number, self._now_ms))
 
         def moved() -> None:
-            self.look()
+            self._look_for_controller()
             self._carry_out(self._states.on_not_decided(number, self._now_ms))
 
         self._requests[number].decide(ended, moved)
@@ -222,5 +226,5 @@ class Forwarding:
 
     def _tick(self) -> None:
         self._wake = None
-        self.look()
+        self._look_for_controller()
         self._carry_out(self._states.tick(self._now_ms))
