@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from odradek.testing.sim.trial.checkers import Checker
-from odradek.testing.sim.trial.plan import WEIGHTS, draw_plan
+from odradek.testing.sim.trial.plan import DISK_LOSSES, WEIGHTS, draw_plan
 from odradek.testing.sim.trial.trial import Trial, run_trial
 
 
@@ -47,16 +47,26 @@ def test_a_trial_may_end_at_its_first_violation() -> None:
 def test_leaving_mishaps_out_does_not_change_the_others() -> None:
     plan = draw_plan(5)
     assert plan == draw_plan(5)
-    assert [mishap.number for mishap in plan.mishaps] == list(range(len(plan.mishaps)))
+    assert sorted(mishap.number for mishap in plan.mishaps) == list(range(len(plan.mishaps)))
     assert list(plan.mishaps) == sorted(plan.mishaps, key=lambda mishap: mishap.at_ms)
 
 
+def test_the_loss_of_a_disk_is_one_mishap_more() -> None:
+    plans = [draw_plan(seed) for seed in range(200)]
+    losing = [plan for plan in plans if any(mishap.kind in DISK_LOSSES for mishap in plan.mishaps)]
+    assert 30 <= len(losing) <= 70
+    for plan in losing:
+        others = [mishap for mishap in plan.mishaps if mishap.kind not in DISK_LOSSES]
+        assert [mishap.number for mishap in others] == list(range(len(plan.mishaps) - 1))
+
+
 def test_a_thousand_plans_hold_every_kind_of_mishap_often() -> None:
-    found = dict.fromkeys(WEIGHTS, 0)
+    found = dict.fromkeys([*WEIGHTS, *DISK_LOSSES], 0)
     for seed in range(1_000):
         for mishap in draw_plan(seed).mishaps:
             found[mishap.kind] += 1
-    assert min(found.values()) >= 200
+    assert min(found[kind] for kind in WEIGHTS) >= 200
+    assert min(found[kind] for kind in DISK_LOSSES) >= 80
 
 
 def trace_of(seed: int) -> str:

@@ -84,6 +84,13 @@ class Actions:
             node.kill()
             self.start_after(lasts_ms, node.broker_id)
 
+    def stop(self, node: SimNode, lasts_ms: int) -> None:
+        """Let a broker that serves stop in good order; it starts again `lasts_ms` from now."""
+        if node.is_serving:
+            self.tell(f"broker {node.broker_id} is asked to stop")
+            node.begin_stop()
+            self.start_after(lasts_ms, node.broker_id)
+
     def lose_power(self, node: SimNode, lasts_ms: int) -> None:
         """Let a broker's machine lose its power; it starts again after `lasts_ms`.
 
@@ -99,6 +106,15 @@ class Actions:
         self.counts.note("unclean restarts")
         node.lose_power()
         self.start_after(lasts_ms, node.broker_id)
+
+    def lose_disk(self, broker_id: BrokerId) -> None:
+        """Give a broker that has ended an empty disk, where the promises of acks=all allow that."""
+        if self.world.nodes[broker_id].is_alive or not self.losses.may_lose(broker_id):
+            return
+        self.tell(f"the disk of broker {broker_id} is lost")
+        self.losses.note_emptied(broker_id)
+        self.counts.note("lost disks")
+        self.world.lose_disk(broker_id)
 
     def start_after(self, delay_ms: int, broker_id: BrokerId) -> None:
         """Start a broker later; it has ended, or is about to."""

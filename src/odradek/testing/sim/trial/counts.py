@@ -19,6 +19,7 @@ KINDS: Final = (
     "shrinks",
     "expansions",
     "unclean restarts",
+    "lost disks",
     "expiries",
     "lost answers",
     "controller moves",

@@ -17,7 +17,7 @@ LOSSES_MAX = 1
 
 
 class DiskLosses:
-    """The power losses of a trial."""
+    """The power losses and the losses of disks of a trial."""
 
     def __init__(self, view: ClusterView) -> None:
         self._view = view
@@ -25,6 +25,8 @@ class DiskLosses:
         self._lacking: dict[BrokerId, None] = {}
         self.has_lost = False
         """Whether any disk has lost anything: topics with min ISR 1 are promised nothing then."""
+        self.emptied: dict[BrokerId, None] = {}
+        """The brokers whose disks have lost everything (the values mean nothing)."""
 
     def may_lose(self, broker_id: BrokerId) -> bool:
         """Whether that broker may lose its power now."""
@@ -34,6 +36,11 @@ class DiskLosses:
         """Called when a broker loses its power."""
         self.has_lost = True
         self._lacking[broker_id] = None
+
+    def note_emptied(self, broker_id: BrokerId) -> None:
+        """Called when a broker's disk is lost."""
+        self.note_loss(broker_id)
+        self.emptied[broker_id] = None
 
     def lacking(self) -> list[BrokerId]:
         """The brokers whose disks lack something now."""

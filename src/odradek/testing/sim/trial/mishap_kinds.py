@@ -6,7 +6,7 @@ mishap's own chance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -25,6 +25,10 @@ LATE_SYNC_MS: Final = 700
 LATE_MS: Final = 300
 SLOW_LINK_MS: Final = (30, 300, 2_000)
 SLOW_DISK_MS: Final = (5, 50, 700)
+DOWN_MS_MAX: Final = 6_000
+"""How long all brokers are down, at most."""
+START_PAUSES_MS: Final = (0, 0, 100, 1_500)
+"""The pauses between the starts of brokers that were all down."""
 JUMPS_MS: Final = (1_000, 60_000, 3_000_000)
 
 Kind = Callable[[Actions, SimNode, Mishap, Chance], None]
@@ -115,11 +119,42 @@ def _lose_power_behind_slow_links(actions: Actions, node: SimNode, mishap: Misha
     actions.schedule.after(2 * LATE_MS, end)
 
 
+def _lose_disk(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
+    """It is killed, and starts again with an empty disk."""
+    actions.kill(node, mishap.lasts_ms)
+    actions.lose_disk(node.broker_id)
+
+
+def _lose_disk_while_all_are_down(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
+    """All brokers are killed or stopped, one by one; its disk is lost; all start, in another order."""
+    nodes, schedule = actions.world.nodes, actions.schedule
+    broker_id = node.broker_id
+    pause_ms = 1 + min(mishap.lasts_ms, DOWN_MS_MAX) // (1 + len(nodes))
+    start_ms = actions.now_ms + pause_ms * (1 + len(nodes))
+    start_pause_ms = START_PAUSES_MS[chance.below(len(START_PAUSES_MS))]
+    starts = {
+        each: start_ms + number * start_pause_ms for number, each in enumerate(_in_any_order(nodes, chance))
+    }
+
+    def end(each: BrokerId, *, is_killed: bool) -> None:
+        lasts_ms = starts[each] - actions.now_ms
+        if is_killed or not nodes[each].is_serving:
+            actions.kill(nodes[each], lasts_ms)
+        else:
+            actions.stop(nodes[each], lasts_ms)
+
+    for number, each in enumerate(_in_any_order(nodes, chance)):
+        schedule.after(number * pause_ms, partial(end, each, is_killed=bool(chance.below(2))))
+    schedule.after(start_ms - 1 - actions.now_ms, partial(actions.lose_disk, broker_id))
+
+
+def _in_any_order(broker_ids: Iterable[BrokerId], chance: Chance) -> list[BrokerId]:
+    left = list(broker_ids)
+    return [left.pop(chance.below(len(left))) for _ in range(len(left))]
+
+
 def _stop(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
-    if node.is_serving:
-        actions.tell(f"broker {node.broker_id} is asked to stop")
-        node.begin_stop()
-        actions.start_after(mishap.lasts_ms, node.broker_id)
+    actions.stop(node, mishap.lasts_ms)
 
 
 # --- brokers and disks that do not go on
@@ -274,6 +309,7 @@ KINDS_FOR_RUNNING: Final[Mapping[str, Kind]] = {
     "power loss on a slow disk": _lose_power_on_a_slow_disk,
     "power loss behind slow links": _lose_power_behind_slow_links,
     "stop": _stop,
+    "loss of a disk": _lose_disk,
     "pause": _pause,
     "slow disk": _slow_disk,
     "full disk": _full_disk,
@@ -285,6 +321,7 @@ KINDS_FOR_RUNNING: Final[Mapping[str, Kind]] = {
 
 KINDS_FOR_ANY: Final[Mapping[str, Kind]] = {
     "power loss of the last in sync": _lose_power_last,
+    "loss of a disk while all are down": _lose_disk_while_all_are_down,
     "power loss after a truncation": _lose_power_after_a_truncation,
     "isolate": _isolate,
     "isolate, then kill": _isolate_then_kill,
@@ -296,4 +333,5 @@ KINDS_FOR_ANY: Final[Mapping[str, Kind]] = {
     "cut clients": _cut_clients,
     "lose the answer of a claim": _lose_claim_answer,
 }
-"""These happen whether or not the broker runs. The names in both tables are those of `plan.WEIGHTS`."""
+"""These happen whether or not the broker runs. The names in
+both tables are those of `plan.WEIGHTS` and `plan.DISK_LOSSES`."""

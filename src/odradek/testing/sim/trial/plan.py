@@ -61,6 +61,10 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "death of the last in sync": 7,
 }
 """The kinds of mishaps, with how often each happens among the others."""
+DISK_LOSSES: Final = ("loss of a disk", "loss of a disk while all are down")
+"""Kinds that some seeds have once, beside those of WEIGHTS."""
+DISK_LOSS_ONE_IN: Final = 4
+"""One seed in so many has one of DISK_LOSSES."""
 ROLES: Final = ("any", "any", "leader", "leader", "follower", "controller", "coordinator")
 """Whom a mishap is to hit; who that is shows when it happens."""
 
@@ -172,7 +176,7 @@ def draw_plan(seed: int, brokers: int = 3) -> Plan:
         session_timeout_ms=_pick(chance, (2_000, 6_000, 18_000)),
         latency_ms=latency_ms,
         pause_ms=PAUSES_MS[latency_ms],
-        mishaps=_draw_mishaps(chance, is_extreme=is_extreme),
+        mishaps=_with_disk_loss(seed, _draw_mishaps(chance, is_extreme=is_extreme)),
         is_extreme=is_extreme,
     )
 
@@ -229,6 +233,26 @@ def _draw_mishaps(chance: Chance, *, is_extreme: bool) -> tuple[Mishap, ...]:
         )
         for number, at_ms in enumerate(times)
     )
+
+
+def _with_disk_loss(seed: int, mishaps: tuple[Mishap, ...]) -> tuple[Mishap, ...]:
+    """Returns the mishaps in the order of their times, with the loss of a disk if the seed has one.
+
+    It is drawn apart and has the last number: what else happens in a trial does not depend on it.
+    """
+    chance = SeededChance(seed + 4)
+    if chance.below(DISK_LOSS_ONE_IN):
+        return mishaps
+    loss = Mishap(
+        len(mishaps),
+        5_000 + chance.below(LOAD_MS - 20_000),
+        chance.below(60),
+        _pick(chance, DISK_LOSSES),
+        _pick(chance, ROLES),
+        _draw_duration(chance),
+        chance.below(1_000_000),
+    )
+    return tuple(sorted((*mishaps, loss), key=lambda mishap: mishap.at_ms))
 
 
 def _draw_duration(chance: Chance) -> int:

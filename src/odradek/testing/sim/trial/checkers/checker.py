@@ -69,6 +69,19 @@ class Scene:
         topic = self._topics.get(place.topic)
         return topic is None or topic.min_isr > 1 or not self.losses.has_lost
 
+    def may_wait(self, place: Place) -> bool:
+        """Whether this partition may stay without a leader: the disk of its last one is empty (R15e).
+
+        It waits until an operator elects one uncleanly. With min ISR 2 another replica has everything.
+        """
+        topic = self._topics.get(place.topic)
+        if topic is None or topic.min_isr > 1:
+            return False
+        replicas = {
+            broker_id for each, found, _ in self.view.states() if each == place for broker_id in found
+        }
+        return not replicas.isdisjoint(self.losses.emptied)
+
     def is_compacted(self, log: ReplicatedLog) -> bool:
         """Whether compaction removes records of a log; so replicas differ in what is left."""
         return self._compacts and "compact" in log.config.cleanup_policy
@@ -89,11 +102,12 @@ class Scene:
     def keeps_acknowledged(self, place: Place) -> bool:
         """Whether nothing that acks=all has acknowledged in this partition may be lost.
 
-        A single replica with `odradek.log.flush.before.ack` keeps that, and may lose what it did not answer.
+        A single replica with `odradek.log.flush.before.ack` keeps that unless its disk is lost, and may
+        lose what it did not answer.
         """
         topic = self._topics.get(place.topic)
         is_on_disk = self._flushes_before_ack and topic is not None and topic.replicas == 1
-        return is_on_disk or self.is_promised(place)
+        return (is_on_disk and not self.losses.emptied) or self.is_promised(place)
 
     def min_isr(self, topic: str) -> int:
         """The `min.insync.replicas` of a topic; topics that come and go have that of the plan's first one."""

@@ -43,7 +43,8 @@ class ClusterIsInOrder(Checker):
             topic_partition = TopicPartition(place.topic, place.partition)
             named.add(topic_partition)
             if state.leader == NO_BROKER:
-                self.violated(place, f"{place} has no leader; its replicas are {brokers_text(replicas)}")
+                if not self.scene.may_wait(place):
+                    self.violated(place, f"{place} has no leader; its replicas are {brokers_text(replicas)}")
                 continue
             if sorted(state.isr) != sorted(replicas):
                 self.violated(

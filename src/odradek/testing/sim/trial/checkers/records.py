@@ -108,7 +108,7 @@ class NothingAcknowledgedIsLost(Checker):
             if batch.acks != ACKS_ALL or batch.acknowledged_at is None:
                 continue
             if place not in kept:
-                if self.scene.is_lasting(place):
+                if self.scene.is_lasting(place) and not self.scene.may_wait(place):
                     self.violated((place, "gone"), f"no broker leads {place}, which has acknowledged records")
             elif self.scene.keeps_acknowledged(place):
                 for index, number in enumerate(batch.numbers):
