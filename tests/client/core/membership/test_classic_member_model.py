@@ -168,11 +168,10 @@ class ClassicMemberMachine(RuleBasedStateMachine):
             outcome = Outcome(send, error=ConnectionFailed("closed")) if is_lost else Outcome(send, answer)
         self.member.outcome(outcome, self.now_ms)
         response = outcome.response
-        if isinstance(response, JoinGroupResponse | SyncGroupResponse | HeartbeatResponse):
-            if response.error_code in GONE and self.application.has:
-                target = self.member.target()
-                assert target is not None
-                assert target.is_lost, "others may have its partitions already"
+        if getattr(response, "error_code", ErrorCode.NONE) in GONE and self.application.has:
+            target = self.member.target()
+            assert target is not None
+            assert target.is_lost, "others may have its partitions already"
 
     # --- what is always so
 
