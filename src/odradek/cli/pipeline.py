@@ -1,4 +1,4 @@
-"""`odradek pipeline`: topics become tables by Spark, every record exactly once."""
+"""`odradek pipeline`: topics become tables, or other topics, by Spark, every record exactly once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from odradek.spark.pipeline.ledger import Commit
 
 TEMPLATE = """\
-# A pipeline of Odradek: from topics to a table. docs/pipeline.md lists all settings.
+# A pipeline of Odradek: from topics to a table, or a topic. docs/pipeline.md lists all settings.
 name = "{name}"
 
 [source]
@@ -35,7 +35,9 @@ format = "{format}"{fields}
 
 [sink]
 path = "{name}_table"
-# format = "delta"               # or "iceberg", or "topic"; else Parquet files
+# format = "delta"               # or "iceberg"; else Parquet files
+# format = "topic"               # rows become records of a topic; in path is the ledger
+# topic = "..."                  # with format = "topic"
 # partition_by = ["..."]         # a directory for each value of a column
 # key = ["..."]                  # one row for each key, in a delta or iceberg table
 
@@ -241,7 +243,7 @@ def status(options: Options) -> None:
 
 
 def verify(options: Options) -> int:
-    """Count the table against the topics."""
+    """Count the table, or the topic of rows, against the topics."""
     from dataclasses import asdict
 
     from odradek.spark.pipeline import assembly
@@ -308,7 +310,7 @@ def _counted(number: int, one: str, many: str = "") -> str:
 
 GROUP = Group(
     "pipeline",
-    "Keep a table up to date with topics, every record exactly once, by Spark.",
+    "Keep a table, or another topic, up to date with topics, every record exactly once, by Spark.",
     (
         Command(
             "init",
@@ -332,11 +334,11 @@ GROUP = Group(
         Command("check", "Check a description against the cluster, and show the columns.", check, (FILE,)),
         Command(
             "run",
-            "Read what has come and commit it to the table, batch by batch, until Ctrl-C.",
+            "Read what has come and commit it to the sink, batch by batch, until Ctrl-C.",
             run,
             (
                 FILE,
-                flag("--once", help="end when all records that are there now are in the table"),
+                flag("--once", help="end when all records that are there now are in the sink"),
                 option(
                     "--admin-port",
                     help="port of /metrics and /healthz, on loopback; 0 for any free one",
@@ -345,7 +347,7 @@ GROUP = Group(
                 ),
             ),
             details="A run that is killed at any moment loses nothing and doubles nothing: rows and offsets"
-            " of a batch become visible together. A second run of the same table is refused.",
+            " of a batch become visible together. A second run with the same sink.path is refused.",
         ),
         Command(
             "replay",
@@ -353,7 +355,7 @@ GROUP = Group(
             replay,
             (FILE,),
             details="For after a fix of the description. A replay that is killed at any moment loses nothing"
-            " and doubles nothing: it is a batch of its own. While a run writes the table, it is refused.",
+            " and doubles nothing: it is a batch of its own. While a run writes the sink, it is refused.",
         ),
         Command(
             "compact",
@@ -364,16 +366,16 @@ GROUP = Group(
             " With after_commits in [compact] a run compacts by itself; while one runs, this command is"
             " refused.",
         ),
-        Command("status", "Show how far the table got, and the lag.", status, (FILE, JSON)),
+        Command("status", "Show how far the sink got, and the lag.", status, (FILE, JSON)),
         Command(
             "doctor",
-            "Look at all that a run needs: Java, jars, brokers, the table. Exit code 1 for a fault.",
+            "Look at all that a run needs: Java, jars, brokers, the sink. Exit code 1 for a fault.",
             doctor,
             (FILE, JSON),
         ),
         Command(
             "verify",
-            "Count the table against the topics: every record exactly once. Exit code 1 for a fault.",
+            "Count the sink against the topics: every record exactly once. Exit code 1 for a fault.",
             verify,
             (FILE, JSON),
         ),

@@ -13,6 +13,7 @@ from odradek.spark.pipeline.description import Description, read_description
 from odradek.spark.pipeline.doctor import Finding, examine
 from odradek.spark.pipeline.ledger import COMMIT, Table
 from odradek.spark.pipeline.planning import View
+from odradek.testing import Broker
 from tests.spark.pipeline.fake_topics import FakeTopics, described, run
 
 pytestmark = pytest.mark.spark
@@ -66,6 +67,26 @@ def test_a_run_beside_it_is_named_and_not_disturbed(tmp_path: Path) -> None:
         table.open_for_writing()
         for _ in range(2):
             assert "a run is writing the table, process" in of("lock", examine(description, topics))
+
+
+@pytest.mark.integration
+def test_a_topic_as_the_sink_and_one_of_dead_letters(tmp_path: Path) -> None:
+    with Broker() as broker:
+        file = described(tmp_path, sink='format = "topic"\ntopic = "clean"').file
+        text = file.read_text().replace("127.0.0.1:1", broker.bootstrap_servers)
+        file.write_text(f'{text}topic = "dead"\n')
+        description, topics = read_description(file), FakeTopics(1)
+        found = wrong(description, topics)
+        assert list(found) == ["topic", "dead letters"]
+        assert "there is no topic clean, which sink.topic names" in found["topic"]
+        assert "there is no topic dead, which dead_letters.topic names" in found["dead letters"]
+        broker.create_topic("clean")
+        broker.create_topic("dead")
+        looked = examine(description, topics)
+        assert all(one.is_good for one in looked)
+        assert of("topic", looked) == f"clean (ledger in {description.table}) has no batch yet"
+        assert of("lock", looked) == "no run is writing the topic"
+        assert of("dead letters", looked) == "dead, each once, in the transaction of its batch"
 
 
 def test_brokers_that_are_away(tmp_path: Path) -> None:

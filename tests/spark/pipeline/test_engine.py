@@ -88,7 +88,7 @@ def test_new_fields_become_columns_and_lose_no_value(tmp_path: Path) -> None:
     run(description, topics)
     topics.logs[0] += [value(n=2, gate="B4"), value(n=True)]
     heard = run(description, topics)
-    assert heard.warnings == ["new fields are added to the table: gate (string)"]
+    assert heard.warnings == ["new fields are added: gate (string)"]
     assert (heard.commits[0].rows, heard.commits[0].dead_letters) == (1, 1)
     assert [row.get("gate") for row in rows_of(description)] == [None, "B4"]
     assert json.loads(description.fields_file.read_text())["fields"].keys() == {"n", "gate"}

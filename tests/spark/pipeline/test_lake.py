@@ -101,8 +101,8 @@ def test_a_ledger_that_was_deleted_is_made_from_the_table(form: str, tmp_path: P
     assert [one.batch for one in run_into_lake(description, topics, form).commits] == [3]
     assert len(FakeWriter(description.table, form).files()) == 3
     assert verified_lake(description, topics, form).faults == [
-        "the table has batch=2, and lacks batch=1",
-        "the table has 1 rows that no batch of its ledger read",
+        "the ledger has batch=2, and lacks batch=1",
+        "1 rows are of no batch of the ledger",
     ]
 
 
@@ -132,7 +132,7 @@ def test_the_table_of_another_pipeline_is_refused(form: str, tmp_path: Path) -> 
     description.file.write_text(description.file.read_text().replace('name = "flights"', 'name = "planes"'))
     from odradek.spark.pipeline.description import read_description
 
-    with pytest.raises(TableRefused, match="is the table of pipeline flights"):
+    with pytest.raises(TableRefused, match="belongs to pipeline flights"):
         run_into_lake(read_description(description.file), topics, form)
 
 

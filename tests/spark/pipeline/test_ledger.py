@@ -106,7 +106,7 @@ def test_a_batch_is_never_written_twice(tmp_path: Path) -> None:
 
 def test_directories_of_others_are_refused(tmp_path: Path) -> None:
     committed(tmp_path / "table", pipeline="planes")
-    with pytest.raises(TableRefused, match="is the table of pipeline planes"):
+    with pytest.raises(TableRefused, match="belongs to pipeline planes"):
         Table(tmp_path / "table", "flights").last()
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "letters.txt").touch()

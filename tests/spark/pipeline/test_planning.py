@@ -47,7 +47,7 @@ def test_an_added_partition_that_has_lost_records_is_a_hole() -> None:
 def test_logs_that_are_others_are_refused() -> None:
     with pytest.raises(LogChanged, match="flights-0 was read up to offset 5 and ends at 3"):
         planned(View({P0: 0}, {P0: 3}, {}), {P0: 5})
-    with pytest.raises(LogChanged, match="flights-1, which the table has records of, is gone"):
+    with pytest.raises(LogChanged, match="flights-1, which the pipeline has read, is gone"):
         planned(View({P0: 0}, {P0: 3}, {}), {P0: 0, P1: 0})
 
 

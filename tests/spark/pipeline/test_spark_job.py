@@ -89,7 +89,7 @@ def test_topics_become_tables_and_nothing_is_lost(broker: Broker, spark: Any, tm
         [b'{"origin": "EWR", "minutes": 1, "gate": "B4"}', b'{"origin": "EWR", "minutes": "x"}'],
     )
     heard = run(description, spark)
-    assert heard.warnings == ["new fields are added to the table: gate (string)"]
+    assert heard.warnings == ["new fields are added: gate (string)"]
     table = spark.read.option("mergeSchema", True).parquet(str(description.table))
     rows = (
         table.select("batch", "origin", "minutes", "gate", "_partition", "_offset")
@@ -206,7 +206,7 @@ def test_dead_letters_come_back_after_a_fix(broker: Broker, spark: Any, tmp_path
     mended = described(broker, topic, tmp_path, fields.replace('new_fields = "dead-letter"', "") + sql)
     heard = Heard()
     done = replay_table(mended, heard, spark)
-    assert heard.warnings == ["new fields are added to the table: gate (string)"]
+    assert heard.warnings == ["new fields are added: gate (string)"]
     assert (done.letters, done.remaining, done.commit and done.commit.rows) == (2, 1, 1)
     rows = spark.read.option("mergeSchema", True).parquet(str(mended.table)).orderBy("_offset").collect()
     assert [(row._offset, row.batch, row.minutes, row.loud) for row in rows] == [

@@ -20,7 +20,7 @@ from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.description import Description, read_description
 from odradek.spark.pipeline.engine import Engine, Step, Written
 from odradek.spark.pipeline.fields import Fields
-from odradek.spark.pipeline.lake import LEDGER
+from odradek.spark.pipeline.lake import LEDGER, Marker
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, TableRefused
 from odradek.spark.pipeline.topic_sink import MarkerLog, TopicTable, check_sink_topic, sink_offsets
 from odradek.spark.pipeline.verifying import Findings, verify
@@ -221,6 +221,20 @@ def test_offsets_are_found_again_without_the_directory(broker: Broker, tmp_path:
     assert values(broker, sink) == [0, 1, 2, 9]
     # The ledger of the first batch is gone, and with it what it read.
     assert "lacks batch=1" in verified(description, topics).faults[0]
+
+
+def test_offsets_that_someone_set_back_are_not_read_again(broker: Broker, tmp_path: Path) -> None:
+    from confluent_kafka import Producer
+
+    sink = broker.create_topic()
+    description, topics = described(broker, tmp_path, sink), source()
+    run(description, topics)
+    older = Marker("older", TopicTable(description).ledger.commit(1))
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer.produce(description.marker_topic, older.text().encode(), sink.encode())
+    assert producer.flush(30) == 0
+    with pytest.raises(TableRefused, match=r"has the offsets of batch 1, .* ledger up to batch 2"):
+        run(description, topics)
 
 
 def test_two_pipelines_may_write_one_topic(broker: Broker, tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from typing import Final
 
 from odradek.base.errors import OdradekError
 from odradek.spark.java_home import find_java_home, java_version
+from odradek.spark.pipeline.dead_letter_topic import check_letters_topic, guarantee_of
 from odradek.spark.pipeline.description import TOPIC, Description, check_transforms, read_fields
 from odradek.spark.pipeline.engine import Topics
 from odradek.spark.pipeline.formats import LAKES, table_of
 from odradek.spark.pipeline.lake import LakeTable
 from odradek.spark.pipeline.ledger import Commit
 from odradek.spark.pipeline.planning import View, lag, partition_offsets, plan_batch
+from odradek.spark.pipeline.topic_sink import check_sink_topic
 from odradek.spark.session import cache_directory
 
 # The releases of pyspark that all formats work with.
@@ -39,9 +41,11 @@ def examine(description: Description, topics: Topics) -> list[Finding]:
         _looked("jars", lambda: _jars(description)),
         _looked("fields", lambda: _fields(description)),
         _looked("transforms", lambda: _transforms(description)),
-        _looked("table", lambda: _table(description)),
+        _looked("topic" if description.sink_topic else "table", lambda: _sink(description)),
         _looked("lock", lambda: _lock(description)),
     ]
+    if description.letters_topic:
+        found.append(_looked("dead letters", lambda: _letters(description)))
     return [*found, *_of_topics(description, topics)]
 
 
@@ -92,17 +96,27 @@ def _transforms(description: Description) -> str:
     return f"{len(description.transforms)} of them" if description.transforms else "none"
 
 
-def _table(description: Description) -> str:
+def _sink(description: Description) -> str:
+    kept, empty = str(description.table), "is empty"
+    if description.sink_topic:
+        check_sink_topic(description)
+        kept, empty = f"{description.sink_topic} (ledger in {description.table})", "has no batch yet"
     last = table_of(description).last()
     if last is None:
-        return f"{description.table} is empty"
-    return f"{description.table} is at batch {last.batch:,}; records so far: {last.records_total:,}"
+        return f"{kept} {empty}"
+    return f"{kept} is at batch {last.batch:,}; records so far: {last.records_total:,}"
+
+
+def _letters(description: Description) -> str:
+    check_letters_topic(description)
+    return f"{description.letters_topic}, {guarantee_of(description)}"
 
 
 def _lock(description: Description) -> str:
     table = table_of(description)
     holder = (table.ledger if isinstance(table, LakeTable) else table).holder()
-    return f"a run is writing the table, process {holder}" if holder else "no run is writing the table"
+    kept = "topic" if description.sink_topic else "table"
+    return f"a run is writing the {kept}, process {holder}" if holder else f"no run is writing the {kept}"
 
 
 def _of_topics(description: Description, topics: Topics) -> Iterator[Finding]:
@@ -121,7 +135,8 @@ def _next_batch(description: Description, view: View) -> str:
     try:
         last = table_of(description).last()
     except OdradekError:
-        raise OdradekError("cannot be planned, because of the table") from None
+        kept = "topic" if description.sink_topic else "table"
+        raise OdradekError(f"cannot be planned, because of the {kept}") from None
     if last is None:
         return f"begins at the {'ends' if description.starts_at_latest else 'starts'} of the partitions"
     position = partition_offsets(last.following)

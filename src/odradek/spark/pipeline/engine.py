@@ -307,7 +307,7 @@ class Engine:
             self._table.discard(staging)
             self._keep_fields(written.new_fields)
             names = ", ".join(f"{name} ({kind})" for name, kind in written.new_fields.items())
-            self._tell.warned(f"new fields are added to the table: {names}")
+            self._tell.warned(f"new fields are added: {names}")
         raise TableRefused(f"a batch still shows new fields after it was written {WRITES_MAX} times")
 
     def _write_ranges(self, plan: Plan, staging: Path) -> Written:
@@ -363,7 +363,8 @@ class Engine:
             if self._fields.setdefault(name, kind) != kind:
                 raise TableRefused(
                     f"field {name} is a {kind} in {self._table.directory} and a {self._fields[name]} in"
-                    f" {self._description.file}: give it the type that it has, or begin a new table"
+                    f" {self._description.file}: give it the type that it has, or begin anew with"
+                    " another name and sink.path"
                 )
 
     def _check_key(self) -> None:

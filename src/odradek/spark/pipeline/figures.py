@@ -88,8 +88,8 @@ class Figures:
 
         last, looked = self._last, self._looked
         records, letters = (last.records_total, last.dead_letters_total) if last else (0, 0)
-        yield counter("records", "Records of the topics that all batches of the table have read", records)
-        yield counter("batches", "Batches of the table, replays among them", last.batch if last else 0)
+        yield counter("records", "Records of the topics that all batches have read", records)
+        yield counter("batches", "Batches, replays among them", last.batch if last else 0)
         yield gauge(
             "dead_letters", "Records that are dead letters, and that no replay has taken back", letters
         )
@@ -101,7 +101,7 @@ class Figures:
             yield gauge("last_look_timestamp_seconds", "When the topics were last asked", at_ms / 1000)
             family = GaugeMetricFamily(
                 "odradek_pipeline_lag",
-                "Offsets that are not in the table yet, as of the last look at the topics",
+                "Offsets that are not committed yet, as of the last look at the topics",
                 labels=[*_LABEL, "topic", "partition"],
             )
             position = partition_offsets(last.following) if last else {}

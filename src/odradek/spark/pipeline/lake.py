@@ -53,7 +53,7 @@ def marker_of(text: object) -> Marker | None:
     try:
         return Marker(str(found["staging"]), Commit(**found["commit"]))
     except (KeyError, TypeError):
-        raise TableRefused("the table has a marker that this version of odradek cannot read") from None
+        raise TableRefused("the newest marker cannot be read by this version of odradek") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +141,16 @@ class LakeTable(Closing):
             return self._without_marker(state, recorded)
         commit = state.marker.commit
         if commit.pipeline != self._pipeline:
-            raise TableRefused(f"{self.directory} is the table of pipeline {commit.pipeline}")
+            raise TableRefused(f"{self.directory} belongs to pipeline {commit.pipeline}")
         if recorded is not None and recorded.batch > commit.batch:
-            raise TableRefused(
-                f"{self.directory} was set back to batch {commit.batch}, and batch {recorded.batch} had been"
-                " committed: bring the table back to its newest state, or begin a new one"
-            )
+            raise self._set_back(commit, recorded)
         return commit
+
+    def _set_back(self, commit: Commit, recorded: Commit) -> TableRefused:
+        return TableRefused(
+            f"{self.directory} was set back to batch {commit.batch}, and batch {recorded.batch} had been"
+            " committed: bring the table back to its newest state, or begin a new one"
+        )
 
     def newest_marker(self) -> Marker | None:
         """The marker of the last batch; None for an empty table. Raises TableRefused.

@@ -180,9 +180,9 @@ class Table(Closing):
                 raise TableRefused(f"{file} has the format {document['version']}, which is not known here")
             found = Commit(**document)
         except (OSError, ValueError, TypeError, KeyError):
-            raise TableRefused(f"{file} is missing or damaged: the table cannot say what it holds") from None
+            raise TableRefused(f"{file} is missing or damaged: it says what its batch holds") from None
         if found.pipeline != self._pipeline:
-            raise TableRefused(f"{self.directory} is the table of pipeline {found.pipeline}")
+            raise TableRefused(f"{self.directory} belongs to pipeline {found.pipeline}")
         return found
 
     def directory_of(self, batch: int) -> Path:

@@ -95,14 +95,16 @@ def lag(position: Offsets, view: View) -> Offsets:
 def _check_topics(view: View, position: Offsets, topic_ids: Mapping[str, str]) -> None:
     for topic, known in sorted(topic_ids.items()):
         if view.topic_ids.get(topic, known) != known:
-            raise LogChanged(f"topic {topic} was deleted and made anew: begin a new table for the new one")
+            raise LogChanged(
+                f"topic {topic} was deleted and made anew: begin anew with another name and sink.path"
+            )
     for partition, offset in sorted(position.items()):
         if partition not in view.latest:
-            raise LogChanged(f"{partition}, which the table has records of, is gone")
+            raise LogChanged(f"{partition}, which the pipeline has read, is gone")
         if offset > view.latest[partition]:
             raise LogChanged(
                 f"{partition} was read up to offset {offset} and ends at {view.latest[partition]}:"
-                " it has lost records that the table has, or is another log"
+                " it has lost records that were read, or is another log"
             )
 
 

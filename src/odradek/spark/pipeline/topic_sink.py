@@ -76,6 +76,14 @@ class TopicTable(LakeTable):
             " give an empty sink.path to begin anew"
         )
 
+    def _set_back(self, commit: Commit, recorded: Commit) -> TableRefused:
+        described = self._described
+        return TableRefused(
+            f"{described.marker_topic} has the offsets of batch {commit.batch}, and {self.directory} has the"
+            f" ledger up to batch {recorded.batch}: it has lost records; begin anew with another name and"
+            " sink.path"
+        )
+
     def begin_transactions(self) -> None:
         """Fence the run before, and finish what it committed. Raises OdradekError."""
         self.begin(TopicWriter(self._described, self.markers))

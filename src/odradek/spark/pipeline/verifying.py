@@ -105,7 +105,7 @@ def verify(
     all_taken = replays.all_taken()
     for batch in table.batches():
         if batch != before + 1:
-            found.fault(f"the table has batch={batch}, and lacks batch={before + 1}")
+            found.fault(f"the ledger has batch={batch}, and lacks batch={before + 1}")
         before = batch
         try:
             commit = table.commit(batch)
@@ -132,7 +132,7 @@ def verify(
                 f"batch={batch} read {commit.records} records and has other numbers of rows and dead letters"
             )
     if rows is not None and placed != rows.rows:
-        found.fault(f"the table has {rows.rows - placed:,} rows that no batch of its ledger read")
+        found.fault(f"{rows.rows - placed:,} rows are of no batch of the ledger")
     return found
 
 
