@@ -122,9 +122,6 @@ CONTROLLERS: Final[Mapping[str, Plant]] = {
         replaced(Leadership, "has_follower", _follower_of_any_broker_epoch),
         replaced(election, "readmit", _readmitted_without_an_epoch),
     ),
-    "a lost replica is not ordered again": replaced(
-        ControlledCluster, "order_followers_again", lambda original: lambda *_: None
-    ),
     "LeaderAndIsr before the image": replaced(BrokerMessages, "take", _roles_first),
     "no UpdateMetadata for a broker that joins": replaced(BrokerMessages, "take", _no_facts_for_joiners),
     "claim not recognised": replaced(membership, "compete", _claim_not_recognised),

@@ -25,10 +25,10 @@ LATE_SYNC_MS: Final = 700
 LATE_MS: Final = 300
 SLOW_LINK_MS: Final = (30, 300, 2_000)
 SLOW_DISK_MS: Final = (5, 50, 700)
-DOWN_MS_MAX: Final = 6_000
-"""How long all brokers are down, at most."""
-START_PAUSES_MS: Final = (0, 0, 100, 1_500)
-"""The pauses between the starts of brokers that were all down."""
+ENDS_MS: Final = (20, 600, 2_000)
+"""The time between the ends of brokers that are all to be down: in the longer ones ISRs shrink."""
+STARTS_MS: Final = (0, 0, 100, 1_500)
+"""The time between their starts."""
 JUMPS_MS: Final = (1_000, 60_000, 3_000_000)
 
 Kind = Callable[[Actions, SimNode, Mishap, Chance], None]
@@ -126,15 +126,17 @@ def _lose_disk(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) 
 
 
 def _lose_disk_while_all_are_down(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
-    """All brokers are killed or stopped, one by one; its disk is lost; all start, in another order."""
+    """All brokers are killed or stopped, one by one; one disk is lost; all start, in another order.
+
+    It is the disk of one that is eligible to lead a partition, if there is one: the controller believes that
+    it has everything until it has started and said what it has.
+    """
     nodes, schedule = actions.world.nodes, actions.schedule
-    broker_id = node.broker_id
-    pause_ms = 1 + min(mishap.lasts_ms, DOWN_MS_MAX) // (1 + len(nodes))
-    start_ms = actions.now_ms + pause_ms * (1 + len(nodes))
-    start_pause_ms = START_PAUSES_MS[chance.below(len(START_PAUSES_MS))]
-    starts = {
-        each: start_ms + number * start_pause_ms for number, each in enumerate(_in_any_order(nodes, chance))
-    }
+    end_every_ms = ENDS_MS[chance.below(len(ENDS_MS))]
+    start_every_ms = STARTS_MS[chance.below(len(STARTS_MS))]
+    start_ms = actions.now_ms + end_every_ms * (1 + len(nodes))
+    order = _in_any_order(nodes, chance)
+    starts = {each: start_ms + number * start_every_ms for number, each in enumerate(order)}
 
     def end(each: BrokerId, *, is_killed: bool) -> None:
         lasts_ms = starts[each] - actions.now_ms
@@ -143,9 +145,13 @@ def _lose_disk_while_all_are_down(actions: Actions, node: SimNode, mishap: Misha
         else:
             actions.stop(nodes[each], lasts_ms)
 
+    def lose() -> None:
+        eligible = [each for _, _, state in actions.view.states() for each in state.elr]
+        actions.lose_disk(eligible[chance.below(len(eligible))] if eligible else node.broker_id)
+
     for number, each in enumerate(_in_any_order(nodes, chance)):
-        schedule.after(number * pause_ms, partial(end, each, is_killed=bool(chance.below(2))))
-    schedule.after(start_ms - 1 - actions.now_ms, partial(actions.lose_disk, broker_id))
+        schedule.after(number * end_every_ms, partial(end, each, is_killed=bool(chance.below(2))))
+    schedule.after(start_ms - 1 - actions.now_ms, lose)
 
 
 def _in_any_order(broker_ids: Iterable[BrokerId], chance: Chance) -> list[BrokerId]:

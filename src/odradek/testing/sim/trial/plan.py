@@ -65,6 +65,8 @@ DISK_LOSSES: Final = ("loss of a disk", "loss of a disk while all are down")
 """Kinds that some seeds have once, beside those of WEIGHTS."""
 DISK_LOSS_ONE_IN: Final = 4
 """One seed in so many has one of DISK_LOSSES."""
+LAST_MS: Final = 8_000
+"""Half of these come at the end of the load: few mishaps follow that let brokers be told their roles."""
 ROLES: Final = ("any", "any", "leader", "leader", "follower", "controller", "coordinator")
 """Whom a mishap is to hit; who that is shows when it happens."""
 
@@ -245,7 +247,7 @@ def _with_disk_loss(seed: int, mishaps: tuple[Mishap, ...]) -> tuple[Mishap, ...
         return mishaps
     loss = Mishap(
         len(mishaps),
-        5_000 + chance.below(LOAD_MS - 20_000),
+        LOAD_MS - 1_000 - chance.below(_pick(chance, (LAST_MS, LOAD_MS - 6_000))),
         chance.below(60),
         _pick(chance, DISK_LOSSES),
         _pick(chance, ROLES),
