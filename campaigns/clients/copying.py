@@ -26,6 +26,8 @@ PASSING_TRANSACTION: Final = PASSING_COMMIT | {
     ErrorCode.LEADER_NOT_AVAILABLE,
 }
 """What a transaction may be aborted for."""
+PASSING_LOOK: Final = PASSING_COMMIT | {ErrorCode.UNSTABLE_OFFSET_COMMIT}
+"""What a look at committed offsets may end with: a transaction is open for as long as such a call lasts."""
 PASSING_END: Final = PASSING | {
     ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.INVALID_TXN_STATE,
@@ -125,7 +127,7 @@ async def _go_back(setting: Setting, consumer: Consumer, reader: Reader) -> None
             async with setting.within(API_MS / 1000, f"{reader.name}: committed", consumer):
                 committed = await consumer.committed(held)
         except ApiError as error:
-            setting.refused("committed", error, PASSING_COMMIT)
+            setting.refused("committed", error, PASSING_LOOK)
             await asyncio.sleep(0.1)
             held = held & consumer.assignment()
             continue

@@ -92,6 +92,8 @@ def _run_alone(seed: int) -> Outcome:
     finally:
         logging.disable(before)
     for process in simulation.processes:
+        if process.was_killed:
+            continue  # who would have heard of it is gone
         for complaint in process.loop.complaints:
             cause = complaint.get("exception")
             said = complaint.get("message") if cause is None else sentence(cause)
