@@ -95,7 +95,4 @@ FOUND_BY: Final[Mapping[str, int]] = {
 }
 """A seed of the default mix that finds the bug."""
 
-FOUND_LATE: Final = frozenset({"fenced member accepted"})
-"""None of the seeds 0 to 19 finds it, but a later one does."""
-
-__all__ = ["FOUND_BY", "FOUND_LATE", "PLANTED", "Plant"]
+__all__ = ["FOUND_BY", "PLANTED", "Plant"]

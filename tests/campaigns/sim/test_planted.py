@@ -4,19 +4,19 @@ import re
 from pathlib import Path
 
 import pytest
-from campaigns.sim.planted import FOUND_BY, FOUND_LATE, PLANTED
+from campaigns.sim.planted import FOUND_BY, PLANTED
 
 from odradek.testing.sim.trial.trial import run_trial
 
 SEEDS_OF_CI = range(60)
-"""`.ci/run` holds these clean: they need not be run here, too."""
+"""`.ci/run` holds these clean without a bug, else a violation with one would say nothing: they are not run here."""
 SEEDS_MAX = 20
 """So many seeds may be needed to find a bug."""
 
 
 def test_every_bug_that_is_found_has_a_seed() -> None:
     assert set(FOUND_BY) == set(PLANTED)
-    assert {bug for bug, seed in FOUND_BY.items() if seed >= SEEDS_MAX} == FOUND_LATE
+    assert max(FOUND_BY.values()) < SEEDS_MAX <= len(SEEDS_OF_CI)
 
 
 def test_the_page_lists_the_bugs_and_their_seeds() -> None:
@@ -40,10 +40,3 @@ def test_some_of_twenty_seeds_finds_the_bug(bug: str) -> None:
     with PLANTED[bug]():
         seeds = (FOUND_BY[bug], *range(SEEDS_MAX))
         assert any(run_trial(seed, stops_early=True).violations for seed in seeds)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", sorted(set(FOUND_BY.values()) - set(SEEDS_OF_CI)))
-def test_without_a_bug_the_seed_is_clean(seed: int) -> None:
-    """Else a violation would say nothing about the bug."""
-    assert [str(violation) for violation in run_trial(seed).violations] == []
