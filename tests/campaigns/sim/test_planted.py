@@ -9,7 +9,7 @@ from campaigns.sim.planted import FOUND_BY, PLANTED
 from odradek.testing.sim.trial.trial import run_trial
 
 SEEDS_OF_CI = range(60)
-"""`.ci/run` holds these clean without a bug, else a violation with one would say nothing: they are not run here."""
+"""`.ci/run` holds these clean without a bug; else a violation with one would say nothing."""
 SEEDS_MAX = 20
 """So many seeds may be needed to find a bug."""
 
