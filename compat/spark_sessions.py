@@ -24,11 +24,12 @@ class Jars(enum.Enum):
     CONNECTOR = "Spark's own Kafka connector"
 
 
-def session_with(needed: Jars) -> Iterator[SparkSession]:
+def session_with(*needed: Jars) -> Iterator[SparkSession]:
     """A session, for a fixture; skips tests where the jars that they need cannot be had."""
     settings, missing = _settings()
-    if needed in missing:
-        pytest.skip(missing[needed])
+    for one in needed:
+        if one in missing:
+            pytest.skip(missing[one])
     session = spark_session("compat", settings=settings)
     yield session
     session.stop()
