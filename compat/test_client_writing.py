@@ -171,5 +171,5 @@ def test_a_topic_or_partition_that_cannot_be_is_refused_at_once_or_after_max_blo
         with pytest.raises(ApiError, match=f"partition 7 of topic {topic} is not known") as missing:
             producer.send(topic, b"value", partition=7).result(SEND_S_MAX)
         assert missing.value.code is ErrorCode.REQUEST_TIMED_OUT
-        assert time.monotonic() - begun >= 1.5  # it may be made until then
+        assert time.monotonic() - begun >= 1.4  # it may be made until then; clients count in milliseconds
         assert producer.send(topic, b"value", partition=0).result(SEND_S_MAX).offset == 0
