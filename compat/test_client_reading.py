@@ -307,7 +307,7 @@ def test_a_topic_that_does_not_exist_is_waited_for_and_named(
         with pytest.raises(ApiError) as late:
             consumer.position(first)
         assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
-        assert time.monotonic() - begun >= 0.5 + 3 * 1.5  # it may be made until then
+        assert time.monotonic() - begun >= 0.4 + 3 * 1.4  # it may be made until then
         with shell.producer() as producer:
             producer.send(name, b"made", partition=0).result(SEND_S_MAX)
         assert [one.value for one in read(consumer, 1)] == [b"made"]
