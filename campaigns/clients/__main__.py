@@ -14,13 +14,12 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from typing import Final
 
 from campaigns.clients.planted import FOUND_BY, PLANTED
 from campaigns.clients.trial import Outcome, run_trial
-from campaigns.sim.__main__ import seeds_in
+from campaigns.seeds import seeds_in, side_by_side
 
 SUMMED: Final = (
     "acknowledged",
@@ -43,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     counted: Counter[str] = Counter(dict.fromkeys((*SUMMED, "mishaps"), 0))
     failed = []
-    for outcome in _outcomes(options.seeds, options.jobs):
+    for outcome in side_by_side(options.jobs, run_trial, options.seeds):
         counted.update(outcome.counts)
         counted["mishaps"] += len(outcome.happened)
         if outcome.violations:
@@ -72,14 +71,6 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     if not options.planted and not options.seeds:
         parser.error("the range has no seed")
     return options
-
-
-def _outcomes(seeds: range, jobs: int) -> Iterable[Outcome]:
-    if jobs == 1:
-        yield from map(run_trial, seeds)
-        return
-    with ProcessPoolExecutor(jobs) as executor:
-        yield from executor.map(run_trial, seeds)
 
 
 def _look_for_planted() -> int:

@@ -17,10 +17,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Final
 
+from campaigns.seeds import seeds_in, side_by_side
 from campaigns.sim.shorten import shorten
 from odradek.testing.sim.history.events import ReplicaChanged, StateStored
 from odradek.testing.sim.history.recorder import Recorder
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     started = time.monotonic()
     run = partial(_run_alone, brokers=options.brokers, mishaps=options.mishaps)
-    outcomes = _outcomes(run, options.seeds, options.jobs)
+    outcomes = side_by_side(options.jobs, run, options.seeds)
     failed = _report(outcomes, options)
     seconds = time.monotonic() - started
     seeds = "1 seed" if len(options.seeds) == 1 else f"{len(options.seeds)} seeds"
@@ -75,15 +75,6 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def seeds_in(text: str) -> range:
-    """The seeds of a text such as 0-99 or 7. Raises ArgumentTypeError."""
-    first, _, last = text.partition("-")
-    try:
-        return range(int(first), int(last or first) + 1)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no range of seeds such as 0-99") from None
-
-
 def _numbers(text: str) -> list[int]:
     try:
         return [int(number) for number in text.split(",") if number]
@@ -99,14 +90,6 @@ def _run_alone(seed: int, brokers: int, mishaps: Collection[int] | None) -> Outc
     finally:
         gc.enable()
         gc.collect()
-
-
-def _outcomes(run: "partial[Outcome]", seeds: range, jobs: int) -> Iterable[Outcome]:
-    if jobs == 1:
-        yield from map(run, seeds)
-        return
-    with ProcessPoolExecutor(jobs) as executor:
-        yield from executor.map(run, seeds)
 
 
 def _report(outcomes: Iterable[Outcome], options: argparse.Namespace) -> list[int]:

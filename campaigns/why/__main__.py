@@ -14,10 +14,9 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
-from campaigns.sim.__main__ import seeds_in
+from campaigns.seeds import seeds_in, side_by_side
 from campaigns.why.states import STATES
 from campaigns.why.trial import Result, State, run_trial
 
@@ -68,11 +67,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _results(seeds: range, states: Sequence[State], jobs: int) -> Iterable[Result]:
     names = [state_of(seed, states).name for seed in seeds]
-    if jobs == 1:
-        yield from map(_run, seeds, names)
-        return
-    with ProcessPoolExecutor(jobs) as executor:
-        yield from executor.map(_run, seeds, names)
+    return side_by_side(jobs, _run, seeds, names)
 
 
 def _run(seed: int, name: str) -> Result:
