@@ -8,6 +8,7 @@ import base64
 import select
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from peers.compiling import compiled
 
 SOURCES = (Path(__file__).with_name("ToolServer.java"),)
 
-_idle: list["ToolServer"] = []
-"""Those that wait for their next tool. They end with this process, which holds their standard input."""
+_idle: defaultdict[tuple[tuple[str, ...], str], list["ToolServer"]] = defaultdict(list)
+"""Those that wait for their next tool, by flags and class path.
+
+They end with this process, which holds their standard input.
+"""
 
 
 def can_serve() -> bool:
@@ -33,13 +37,14 @@ def served(
     timeout_s: float,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a tool in a JVM that no other tool is in. Raises subprocess.TimeoutExpired, and ends that JVM."""
-    server = _idle.pop() if _idle else ToolServer(flags, class_path)
+    idle = _idle[tuple(flags), class_path]
+    server = idle.pop() if idle else ToolServer(flags, class_path)
     try:
         done = server.run(main_class, arguments, stdin, timeout_s)
     except BaseException:
         server.kill()
         raise
-    _idle.append(server)
+    idle.append(server)
     return done
 
 
