@@ -31,7 +31,7 @@ SUMMED: Final = (
     "lost",
     "admin's calls",
 )
-"""What is told of all seeds together; the rest are errors that applications were told."""
+"""Counts that are printed for all seeds together; the others are errors that calls of clients raised."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

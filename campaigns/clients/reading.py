@@ -36,7 +36,7 @@ STRATEGIES: Final = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
 class Listener(RebalanceListener):
-    """Notes what it is told; also as the interceptor, which hears of all commits."""
+    """Notes each rebalance; as the interceptor, too, which is called at each commit."""
 
     def __init__(self, ledger: Ledger, reader: Reader) -> None:
         self._ledger, self._reader = ledger, reader

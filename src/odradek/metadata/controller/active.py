@@ -72,7 +72,7 @@ class ActiveController:
             self._cluster.forget_broker(broker_id)
             self._deletions.broker_gone(broker_id)
         if gone:
-            # What they led goes first, and the others hear of it before the rest is decided: producers wait.
+            # What they led gets new leaders and orders before the rest is decided: producers wait for it.
             yield from self._cluster.settle_abandoned()
             yield from self._cluster.flush()
             yield from self._cluster.settle_all()

@@ -86,7 +86,7 @@ def _needs_no_election(
 def shut_down(cluster: ControlledCluster, request: ControlledShutdown) -> StoreSteps[ShutdownProgress]:
     """Move a broker's leaderships, take it out of all ISRs, and stop its replicas (KIP-49, KIP-841).
 
-    What it leads moves first, and the brokers hear of that before the rest is decided: producers wait for it.
+    What it leads moves first, and brokers get their orders before the rest is decided: producers wait for it.
     What no other replica in sync can lead stays, and is in the answer. Raises ApiError for a broker that is
     not registered with this epoch.
     """

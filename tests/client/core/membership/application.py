@@ -12,7 +12,7 @@ class Application:
         self._member = member
 
     def step(self) -> bool:
-        """Hear of one change, if there is one; returns whether there was."""
+        """Carry out one change of the target, if there is one; returns whether there was."""
         target = self._member.target()
         if target is None:
             return False

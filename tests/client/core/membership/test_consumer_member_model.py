@@ -183,7 +183,7 @@ class ConsumerMemberMachine(RuleBasedStateMachine):
 
     @rule()
     def it_comes_to_rest(self) -> None:
-        """Without faults the application gets what the broker has assigned, and the broker hears of it."""
+        """Without faults the application gets what the broker has assigned, and reports it to the broker."""
         for _ in range(STEPS_MAX):
             while self.application.step():
                 pass
