@@ -1,9 +1,13 @@
-"""What a consumer commits by itself when it stops reading: on a simulated broker."""
+"""What a consumer commits by itself when it stops reading, and commits that nobody waits for: simulated."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from odradek.aio import Consumer, ConsumerRecord, RebalanceListener, TopicPartition
+import pytest
+
+from odradek.aio import Consumer, ConsumerRecord, OffsetAndMetadata, RebalanceListener, TopicPartition
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError
 from odradek.testing import Cluster, simulate
 from tests.client.aio.producing import produce
 
@@ -105,3 +109,87 @@ async def test_after_an_exception_the_last_records_do_not_count_as_processed(clu
     assert await committed(cluster) == 3, "the application's own commit stands"
     assert [record.offset for record in await fail(iterates=True)] == [0, 1]
     assert await committed(cluster) == 1, "behind the record before that at hand"
+
+
+class Ended:
+    """The callback of commits: keeps what each committed of the partition, and the code of its error."""
+
+    def __init__(self) -> None:
+        self.offsets: list[int] = []
+        self.codes: list[ErrorCode | None] = []
+
+    def __call__(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: OdradekError | None
+    ) -> None:
+        assert error is None or isinstance(error, ApiError)
+        self.offsets.append(offsets[P0].offset)
+        self.codes.append(None if error is None else error.code)
+
+
+@simulate(brokers=1, seeds=2)
+async def test_commits_are_sent_in_the_order_of_the_calls(cluster: Cluster) -> None:
+    await stocked(cluster)
+    ended = Ended()
+    async with consumer(cluster) as reader:
+        reader.assign([P0])
+        await reader.commit({P0: 1})
+        loading = cluster.faults(cluster.brokers[0]).error(
+            "OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS", times=2
+        )
+        reader.commit_async({P0: 2}, ended)
+        reader.commit_async({P0: 3}, ended)
+        assert not ended.offsets
+        await reader.commit({P0: 4})
+        assert loading.hits == 2
+        assert (ended.offsets, ended.codes) == ([2, 3], [None, None])
+        assert await committed(cluster) == 4
+        records = await first(reader)
+        reader.commit_async(callback=ended)
+    assert ended.offsets[2:] == [records[-1].offset + 1], "the positions; closing waits for it"
+    assert await committed(cluster) == ended.offsets[2]
+
+
+@simulate(brokers=1, seeds=2)
+async def test_a_commit_that_is_not_waited_for_tells_its_error(cluster: Cluster) -> None:
+    await stocked(cluster)
+    ended = Ended()
+    reader = consumer(cluster)
+    reader.assign([P0])
+    with cluster.faults(cluster.brokers[0]).error("OffsetCommit", "TOPIC_AUTHORIZATION_FAILED"):
+        reader.commit_async({P0: 2}, ended)
+        with pytest.raises(ApiError, match="authorization"):
+            await reader.commit({P0: 3})
+    cluster.kill(cluster.brokers[0])
+    reader.commit_async({P0: 4}, ended)
+    with pytest.raises(ApiError, match="an earlier commit of this consumer has got no answer within 2 s"):
+        await reader.commit({P0: 5}, timeout=2)
+    await reader.close(timeout=1)
+    assert ended.offsets == [2, 4]
+    assert ended.codes == [ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.REQUEST_TIMED_OUT]
+    with pytest.raises(ApiError, match="closed"):
+        reader.commit_async({P0: 6}, ended)
+    await cluster.recover()
+
+
+@simulate(brokers=1, seeds=1)
+async def test_without_a_group_no_commit_is_begun(cluster: Cluster) -> None:
+    async with Consumer(bootstrap_servers=cluster.bootstrap_servers) as reader:
+        reader.assign([P0])
+        with pytest.raises(ApiError, match=r"group\.id"):
+            reader.commit_async({P0: 1})
+
+
+@simulate(brokers=1, seeds=1)
+async def test_a_callback_that_fails_keeps_nothing_from_going_on(cluster: Cluster) -> None:
+    await stocked(cluster)
+    ended = Ended()
+
+    def fail(*_: object) -> None:
+        raise ArithmeticError
+
+    async with consumer(cluster) as reader:
+        reader.assign([P0])
+        reader.commit_async({P0: 2}, fail)
+        reader.commit_async({P0: 3}, ended)
+    assert (ended.offsets, ended.codes) == ([3], [None])
+    assert await committed(cluster) == 3

@@ -4,7 +4,7 @@ import inspect
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from uuid import uuid4
 
 import pytest
@@ -21,6 +21,7 @@ from odradek import (
     TopicPartition,
     WakeupError,
 )
+from odradek.base.errors import OdradekError
 from odradek.client.blocking.network_thread import Misuse
 from odradek.client.core.requests import Outcome
 from odradek.testing import Broker
@@ -349,6 +350,46 @@ def test_interceptors_are_called_on_the_applications_thread(make: Make, topic: s
         assert numbers(consumer.poll(10)) == [3, 5, 5, 7, 7, 9, 9]
     assert committed == [4, 10], "the second when it was closed"
     assert threads == {threading.current_thread()}
+
+
+def test_callbacks_of_commits_are_called_on_the_applications_thread(make: Make, topic: str) -> None:
+    told: list[tuple[threading.Thread, dict[TopicPartition, int], object]] = []
+
+    def tell(offsets: Mapping[TopicPartition, OffsetAndMetadata], error: OdradekError | None) -> None:
+        told.append((threading.current_thread(), {one: at.offset for one, at in offsets.items()}, error))
+        if len(told) == 2:
+            raise ArithmeticError("comes out of the call")
+
+    with make(group_id=uuid4().hex, enable_auto_commit=False) as consumer:
+        partition = assigned(consumer, topic)
+        assert read(consumer, 10) == list(range(10))
+
+        def commit_and_poll() -> None:
+            consumer.commit_async({partition: 4}, tell)
+            consumer.commit_async({partition: 5}, tell)
+            consumer.poll(None)  # nothing more to read: only the callback ends it
+
+        with pytest.raises(ArithmeticError, match="comes out of the call"):
+            commit_and_poll()
+        assert consumer.poll(0) == []
+        consumer.commit_async(callback=tell)
+    assert [thread for thread, _, _ in told] == [threading.current_thread()] * 3
+    assert [offsets for _, offsets, _ in told] == [{partition: 4}, {partition: 5}, {partition: 10}]
+    assert [error for _, _, error in told] == [None] * 3
+
+
+def test_the_error_of_a_commit_that_nobody_is_told_is_logged(
+    make: Make, broker: Broker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with make(group_id=uuid4().hex, enable_auto_commit=False) as consumer:
+        partition = assigned(consumer, topic)
+        with broker.faults.error("OffsetCommit", "TOPIC_AUTHORIZATION_FAILED", times=1):
+            consumer.commit_async({partition: 4})
+            consumer.commit({partition: 5})
+        assert consumer.committed([partition]) == {partition: OffsetAndMetadata(5)}
+    (message,) = [one.getMessage() for one in caplog.records if one.name == "odradek.consumer"]
+    assert message.startswith("a commit failed: ")
+    assert "topic authorization failed" in message
 
 
 def test_heartbeats_go_on_while_the_application_works(

@@ -4,23 +4,34 @@ With `enable.auto.commit` the positions behind what the application has are comm
 `auto.commit.interval.ms`, before partitions are given back, and at the end. Such a commit may fail: it is
 logged, and the next one covers it.
 
-Invariant: of its own commits in time, one is under way; positions that are committed already are left out.
+Invariants: commits are sent one after another, in the order in which they were begun, so that one that is
+tried again never takes back a later one. Of its own commits in time, one is under way; positions that are
+committed already are left out.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
-from odradek.base.errors import OdradekError
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, tell_committed
 from odradek.client.aio.offset_queries import OffsetQueries
+from odradek.client.aio.turns import Turn, Turns
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.sampled import Sampled, average_and_maximum
+
+CommitCallback: TypeAlias = Callable[[Mapping[TopicPartition, OffsetAndMetadata], OdradekError | None], None]
+"""What is told how a commit has ended: the offsets, and the error if they are not committed."""
+
+Offsets: TypeAlias = Mapping[TopicPartition, int | OffsetAndMetadata]
+"""What an application commits."""
 
 _log: Final = logging.getLogger("odradek.consumer")
 
@@ -58,6 +69,7 @@ class Committing:
         # The commits that are not waited for: that in time, and all of them.
         self._in_time: asyncio.Task[None] | None = None
         self._running: set[asyncio.Task[None]] = set()
+        self._turns = Turns()
         # What was committed last, to leave out what has not changed.
         self._committed: dict[TopicPartition, int] = {}
         # How many commits succeeded, and in what time.
@@ -78,17 +90,15 @@ class Committing:
             **average_and_maximum("commit-latency", self._latencies, now_ms),
         }
 
-    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float) -> None:
-        """Commit these offsets. Raises ApiError."""
-        if not offsets:
-            return
-        begun_ms = self._driver.now_ms
-        await self._queries.commit(offsets, timeout_s)
-        now_ms = self._driver.now_ms
-        self._commits += 1
-        self._latencies.add(now_ms - begun_ms, now_ms)
-        self._committed.update({one: at.offset for one, at in offsets.items()})
-        tell_committed(self._interceptors, offsets)
+    async def commit(self, offsets: Offsets | None, timeout_s: float) -> None:
+        """Commit these offsets, or those behind what was read, after the commits before. Raises ApiError."""
+        await self._commit(self._turns.join(), self._chosen(offsets), timeout_s)
+
+    def begin(self, offsets: Offsets | None, timeout_s: float, callback: CommitCallback | None) -> None:
+        """Begin a commit of the application's, and tell `callback` how it has ended; else log its error."""
+        chosen = self._chosen(offsets)
+        task = self._run(self._commit(self._turns.join(), chosen, timeout_s))
+        task.add_done_callback(partial(_tell, callback, chosen))
 
     def commit_in_time(self) -> None:
         """Begin the regular commit when it is due; it is not waited for."""
@@ -120,27 +130,92 @@ class Committing:
         for one in partitions:
             self._committed.pop(one, None)
 
-    def close(self) -> None:
-        """Cancel what was begun."""
+    async def close(self) -> None:
+        """Cancel what was begun; those that it tells are told."""
         for task in self._running:
             task.cancel()
+        await self.finish()
 
     # --- helpers
+
+    def _chosen(self, offsets: Offsets | None) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        if offsets is None:
+            return self._handed_out.positions()
+        return {
+            TopicPartition(*one): at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at)
+            for one, at in offsets.items()
+        }
 
     def _changed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         positions = self._handed_out.positions()
         return {one: at for one, at in positions.items() if self._committed.get(one) != at.offset}
 
     def _begin(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> asyncio.Task[None] | None:
-        if not offsets:
-            return None
-        task = asyncio.get_running_loop().create_task(self._quietly(offsets))
+        return self._run(self._quietly(offsets)) if offsets else None
+
+    def _run(self, commit: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(commit)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
+
+    async def _commit(
+        self, turn: Turn, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float
+    ) -> None:
+        begun_ms = self._driver.now_ms
+        try:
+            await _come(turn, timeout_s)
+            if offsets:
+                waited_s = (self._driver.now_ms - begun_ms) / 1000
+                await self._queries.commit(offsets, max(0, timeout_s - waited_s))
+        finally:
+            self._turns.end(turn)
+        if offsets:
+            self._committed_since(begun_ms, offsets)
+
+    def _committed_since(self, begun_ms: int, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        now_ms = self._driver.now_ms
+        self._commits += 1
+        self._latencies.add(now_ms - begun_ms, now_ms)
+        self._committed.update({one: at.offset for one, at in offsets.items()})
+        tell_committed(self._interceptors, offsets)
 
     async def _quietly(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         try:
             await self.commit(offsets, self._options.timeout_s)
         except OdradekError as error:
             _log.warning("an automatic commit failed: %s", error)
+
+
+async def _come(turn: Turn, timeout_s: float) -> None:
+    if turn.done():
+        return
+    try:
+        async with asyncio.timeout(timeout_s):
+            await turn
+    except TimeoutError:
+        said = f"an earlier commit of this consumer has got no answer within {timeout_s:g} s"
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT, said) from None
+
+
+def _tell(
+    callback: CommitCallback | None,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    task: asyncio.Task[None],
+) -> None:
+    """Tell how the commit of a task has ended."""
+    if task.cancelled():
+        said = "the consumer was closed before the commit was answered"
+        error: BaseException | None = ApiError(ErrorCode.REQUEST_TIMED_OUT, said)
+    else:
+        error = task.exception()
+    if error is not None and not isinstance(error, OdradekError):
+        raise error
+    if callback is None:
+        if error is not None:
+            _log.warning("a commit failed: %s", error)
+        return
+    try:
+        callback(offsets, error)
+    except Exception:
+        _log.exception("the callback of a commit failed")

@@ -24,7 +24,7 @@ from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
-from odradek.client.aio.committing import CommitOptions, Committing
+from odradek.client.aio.committing import CommitCallback, CommitOptions, Committing, Offsets
 from odradek.client.aio.consumer_settings import consumer_options
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
@@ -334,23 +334,19 @@ class Consumer:
 
     # --- commits
 
-    async def commit(
-        self,
-        offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> None:
+    async def commit(self, offsets: Offsets | None = None, *, timeout: float | None = None) -> None:
         """Commit these offsets, or the positions behind all records returned. Raises ApiError."""
-        self._check_open()
         self._check_group()
-        if offsets is None:
-            chosen = self._handed_out.positions()
-        else:
-            chosen = {
-                TopicPartition(*one): at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at)
-                for one, at in offsets.items()
-            }
-        await self._commits.commit(chosen, self._timeout(timeout))
+        await self._commits.commit(offsets, self._timeout(timeout))
+
+    def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> None:
+        """Begin a commit, as `commit`, and do not wait for it; commits are sent in the order of the calls.
+
+        `callback(offsets, error)`, which must be short, is told how it has ended, at the latest when the
+        consumer is closed. Without one an error is logged. Raises ApiError without a group.
+        """
+        self._check_group()
+        self._commits.begin(offsets, self._api_timeout_s, callback)
 
     def group_metadata(self) -> GroupMetadata:
         """The group and this member of it, for `Producer.send_offsets_to_transaction`; as they are now.
@@ -365,7 +361,6 @@ class Consumer:
         self, partitions: Iterable[TopicPartition], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The group's committed offsets; None where there is none."""
-        self._check_open()
         self._check_group()
         return await self._queries.committed(
             [TopicPartition(*one) for one in partitions], self._timeout(timeout)
@@ -501,9 +496,9 @@ class Consumer:
         except TimeoutError:
             _log.warning("the group was not left within %g s; its session ends later", timeout)
         finally:
-            self._commits.close()
             self._handed_out.clear()
             self._driver.close()
+            await self._commits.close()
 
     async def _say_goodbye(self) -> None:
         member = self._core.member
@@ -544,6 +539,7 @@ class Consumer:
             raise ApiError(ErrorCode.INVALID_REQUEST, "the consumer is closed")
 
     def _check_group(self) -> None:
+        self._check_open()
         if not self._core.group:
             raise ApiError(ErrorCode.INVALID_GROUP_ID, "committed offsets need the setting group.id")
 

@@ -2,10 +2,12 @@
 
     calls = Calls()
     await calls.make(function)        on the network thread: returns when the waiting thread has called it
+    calls.add(function)               on the network thread: the same, without waiting for it
     calls.serve(future, timeout_s)    on the waiting thread: calls what comes until the future is done
 
-Invariants: an exception of the function is raised by `make`. What is no exception of the application's, as
-KeyboardInterrupt, is raised by `serve` at once; the waiting coroutine is then for its caller to cancel.
+Invariants: an exception of the function is raised by `make`, or, where nobody waits for it, by `serve`. A
+function that was added may stay uncalled, if the future is done. What is no exception of the application's,
+as KeyboardInterrupt, is raised by `serve` at once; the waiting coroutine is then for its caller to cancel.
 """
 
 import asyncio
@@ -43,6 +45,10 @@ class Calls:
         error = await reply
         if error is not None:
             raise error
+
+    def add(self, function: Call) -> None:
+        """Have a function called on the waiting thread, if it still waits; what it raises ends the wait."""
+        self._queue.put(function)
 
     def serve(self, future: "Future[Any]", timeout_s: float | None) -> None:
         """Call what comes until the future is done. Raises TimeoutError if nothing comes for so long."""

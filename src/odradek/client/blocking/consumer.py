@@ -5,8 +5,9 @@
             ...
 
 It runs `odradek.aio.Consumer` on a thread of its own, so heartbeats and fetches go on while the application
-works. Everything of the application's (rebalance listener, deserializers, interceptors) is called on the
-application's thread, within its calls; only `wakeup` may come from another thread, or from a signal handler.
+works. Everything of the application's (rebalance listener, deserializers, interceptors, callbacks of commits)
+is called on the application's thread, within its calls; only `wakeup` may come from another thread, or from a
+signal handler.
 
 Invariants: a record leaves `_pending` only when the application gets it, so what interrupts a call (Ctrl-C,
 an exception of a deserializer) loses none (C2). Before any other call what is left there is put back, so
@@ -30,7 +31,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -39,6 +40,7 @@ from odradek.base.errors import WakeupError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio import consumer as aio
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
+from odradek.client.aio.committing import CommitCallback, Offsets
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted, tell_committed
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.blocking.calls import Calls
@@ -129,8 +131,8 @@ class Consumer(Closing):
         # where it has the listener called.
         self._poll_task: asyncio.Task[Any] | None = None
         self._calls = Calls()
-        # Commits that the interceptors have not been told.
-        self._committed: deque[Mapping[TopicPartition, OffsetAndMetadata]] = deque()
+        # What is to be called on the application's thread: interceptors and callbacks, each with its commit.
+        self._untold: deque[Callable[[], None]] = deque()
         self._convert = converter(key_deserializer, value_deserializer)
         self._interceptors = interceptors
 
@@ -141,7 +143,7 @@ class Consumer(Closing):
                 key_deserializer=None,
                 value_deserializer=None,
                 listener=None if listener is None else _HandedOver(listener, self._call),
-                interceptors=[_Keeper(self._committed)] if interceptors else (),
+                interceptors=[_Keeper(self._tell_committed)] if interceptors else (),
                 ssl_context=ssl_context,
                 token_provider=token_provider,
                 **more_settings,
@@ -242,7 +244,7 @@ class Consumer(Closing):
     def _fetch(self, poll: Callable[[Calls], Coroutine[Any, Any, None]]) -> None:
         """Wait for records, and call the listener meanwhile; they are handed over then."""
         if self._is_polling:
-            raise Misuse("poll was called within poll, by a rebalance listener")
+            raise Misuse("poll was called within poll, by a rebalance listener or a callback")
         calls = Calls()
         self._last = ()
         self._is_polling = True
@@ -253,7 +255,7 @@ class Consumer(Closing):
             raise
         finally:
             self._is_polling = False
-            self._tell_committed()
+            self._tell()
 
     def _hand_out(self) -> list[ConsumerRecord]:
         """All pending records, or those before the first that a deserializer refuses; that error is next."""
@@ -289,10 +291,24 @@ class Consumer(Closing):
     beginning_offsets = _blocking(aio.Consumer.beginning_offsets)
     end_offsets = _blocking(aio.Consumer.end_offsets)
 
-    def _tell_committed(self) -> None:
-        """Tell the interceptors what was committed since the last call."""
-        while self._committed:
-            tell_committed(self._interceptors, self._committed.popleft())
+    def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> None:
+        """Begin a commit, as `commit`, and do not wait for it; commits are sent in the order of the calls.
+
+        `callback(offsets, error)` is told how it has ended, within a later call of the application's, at the
+        latest that of `close`; what it raises comes out of that call. Without one an error is logged. Raises
+        ApiError without a group.
+        """
+        if callback is None:
+            self._begin_commit(offsets)
+        else:
+            self._begin_commit(offsets, lambda *ended: self._tell_later(partial(callback, *ended)))
+
+    _begin_commit = _at_once(aio.Consumer.commit_async)
+
+    def _tell(self) -> None:
+        """Tell the application how its commits have ended."""
+        while self._untold:
+            self._untold.popleft()()
 
     # --- what it waits for, and the end
 
@@ -318,6 +334,7 @@ class Consumer(Closing):
                     self._network.close(_GRACE_S, asyncio.sleep(0))
                     self._pending.clear()
                     self._spare.clear()
+                    self._tell()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -334,7 +351,7 @@ class Consumer(Closing):
     def _end(self, method: Callable[[aio.Consumer], Coroutine[Any, Any, None]], name: str) -> None:
         """Run what gives all partitions back: the listener is told, and may commit."""
         if self._is_polling:
-            raise Misuse(f"{name} was called within poll, by a rebalance listener")
+            raise Misuse(f"{name} was called within poll, by a rebalance listener or a callback")
         calls = Calls()
         self._is_polling = True
         try:
@@ -342,7 +359,7 @@ class Consumer(Closing):
         finally:
             self._is_polling = False
             self._last = ()
-            self._tell_committed()
+            self._tell()
 
     # --- inside
 
@@ -368,7 +385,7 @@ class Consumer(Closing):
             try:
                 return self._network.run(there())
             finally:
-                self._tell_committed()
+                self._tell()
 
     # --- on the network thread
 
@@ -413,6 +430,15 @@ class Consumer(Closing):
     async def _call(self, function: Callable[[], None]) -> None:
         await self._calls.make(function)
 
+    def _tell_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        self._tell_later(lambda: tell_committed(self._interceptors, offsets))
+
+    def _tell_later(self, function: Callable[[], None]) -> None:
+        """Have a function called on the application's thread: now if it polls, else within its next call."""
+        self._untold.append(function)
+        if self._poll_task is not None:
+            self._calls.add(self._tell)
+
 
 class _HandedOver(RebalanceListener):
     """Has the application's listener called on the application's thread."""
@@ -443,13 +469,13 @@ def _told(answer: object) -> None:
 
 
 class _Keeper:
-    """An interceptor that keeps commits until the application's thread tells its own."""
+    """An interceptor that hands commits over to the application's thread, where its own are told."""
 
-    def __init__(self, committed: deque[Mapping[TopicPartition, OffsetAndMetadata]]) -> None:
-        self._committed = committed
+    def __init__(self, tell: Callable[[Mapping[TopicPartition, OffsetAndMetadata]], None]) -> None:
+        self._tell = tell
 
     def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        self._committed.append(offsets)
+        self._tell(offsets)
