@@ -116,6 +116,25 @@ def test_commits_that_nobody_waits_for_are_told_in_order(
     assert offsets() == sorted(set(offsets()))
 
 
+def test_commits_of_the_application_that_it_does_not_wait_for(
+    shell: Blocking, filled: TopicPartition, fresh_name: Callable[[], str]
+) -> None:
+    settings: dict[str, object] = {"group_id": fresh_name(), "enable_auto_commit": False}
+    ended: list[tuple[int, ApiError | None]] = []
+
+    def end(offsets: Mapping[TopicPartition, OffsetAndMetadata], error: ApiError | None) -> None:
+        ended.append((offsets[filled].offset, error))
+
+    with shell.consumer(**settings) as consumer:
+        consumer.assign([filled])
+        for offset in range(1, 6):
+            consumer.commit_async({filled: offset}, end)
+        wait_until(lambda: consumer.poll(0.05) is not None and len(ended) == 5, "a commit has not ended")
+        assert consumer.committed([filled]) == {filled: OffsetAndMetadata(5)}
+        consumer.commit_async({filled: 7}, end)
+    assert ended == [(offset, None) for offset in (1, 2, 3, 4, 5, 7)]
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_listener_hears_in_order_and_members_share(
     shell: Blocking, new_topic: Callable[..., str], fresh_name: Callable[[], str], protocol: str

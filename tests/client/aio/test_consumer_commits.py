@@ -7,7 +7,7 @@ import pytest
 
 from odradek.aio import Consumer, ConsumerRecord, OffsetAndMetadata, RebalanceListener, TopicPartition
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, OdradekError
+from odradek.base.errors import ApiError
 from odradek.testing import Cluster, simulate
 from tests.client.aio.producing import produce
 
@@ -118,10 +118,7 @@ class Ended:
         self.offsets: list[int] = []
         self.codes: list[ErrorCode | None] = []
 
-    def __call__(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: OdradekError | None
-    ) -> None:
-        assert error is None or isinstance(error, ApiError)
+    def __call__(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: ApiError | None) -> None:
         self.offsets.append(offsets[P0].offset)
         self.codes.append(None if error is None else error.code)
 

@@ -21,7 +21,6 @@ from odradek import (
     TopicPartition,
     WakeupError,
 )
-from odradek.base.errors import OdradekError
 from odradek.client.blocking.network_thread import Misuse
 from odradek.client.core.requests import Outcome
 from odradek.testing import Broker
@@ -355,7 +354,7 @@ def test_interceptors_are_called_on_the_applications_thread(make: Make, topic: s
 def test_callbacks_of_commits_are_called_on_the_applications_thread(make: Make, topic: str) -> None:
     told: list[tuple[threading.Thread, dict[TopicPartition, int], object]] = []
 
-    def tell(offsets: Mapping[TopicPartition, OffsetAndMetadata], error: OdradekError | None) -> None:
+    def tell(offsets: Mapping[TopicPartition, OffsetAndMetadata], error: ApiError | None) -> None:
         told.append((threading.current_thread(), {one: at.offset for one, at in offsets.items()}, error))
         if len(told) == 2:
             raise ArithmeticError("comes out of the call")

@@ -27,7 +27,7 @@ from odradek.client.aio.turns import Turn, Turns
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.sampled import Sampled, average_and_maximum
 
-CommitCallback: TypeAlias = Callable[[Mapping[TopicPartition, OffsetAndMetadata], OdradekError | None], None]
+CommitCallback: TypeAlias = Callable[[Mapping[TopicPartition, OffsetAndMetadata], ApiError | None], None]
 """What is told how a commit has ended: the offsets, and the error if they are not committed."""
 
 Offsets: TypeAlias = Mapping[TopicPartition, int | OffsetAndMetadata]
@@ -209,7 +209,7 @@ def _tell(
         error: BaseException | None = ApiError(ErrorCode.REQUEST_TIMED_OUT, said)
     else:
         error = task.exception()
-    if error is not None and not isinstance(error, OdradekError):
+    if error is not None and not isinstance(error, ApiError):
         raise error
     if callback is None:
         if error is not None:
