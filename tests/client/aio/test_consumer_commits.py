@@ -1,5 +1,6 @@
 """What a consumer commits by itself when it stops reading, and commits that nobody waits for: simulated."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -28,9 +29,15 @@ class Told(RebalanceListener):
         self.lost.append(partitions)
 
 
-def consumer(cluster: Cluster, *topics: str, listener: RebalanceListener | None = None) -> Consumer:
+def consumer(
+    cluster: Cluster,
+    *topics: str,
+    listener: RebalanceListener | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> Consumer:
     return Consumer(
         *topics,
+        settings=settings,
         bootstrap_servers=cluster.bootstrap_servers,
         group_id="billing",
         auto_offset_reset="earliest",
@@ -144,6 +151,41 @@ async def test_commits_are_sent_in_the_order_of_the_calls(cluster: Cluster) -> N
         reader.commit_async(callback=ended)
     assert ended.offsets[2:] == [records[-1].offset + 1], "the positions; closing waits for it"
     assert await committed(cluster) == ended.offsets[2]
+
+
+@simulate(brokers=1, seeds=1)
+async def test_a_commit_of_its_own_takes_no_later_one_back(cluster: Cluster) -> None:
+    """What it commits of partitions that it gives up was begun before; so it is sent before."""
+    await stocked(cluster)
+    async with consumer(cluster) as reader:
+        reader.assign([P0])
+        assert len(await first(reader)) == 3
+        reader.assign([])
+        reader.commit_async({P0: 9})
+    assert await committed(cluster) == 9
+
+
+@simulate(brokers=1, seeds=1)
+async def test_a_commit_in_time_takes_no_later_one_back(cluster: Cluster) -> None:
+    """It is begun in the poll whose records are then committed, without an await between."""
+    await cluster.create_topic("orders")
+    await produce(cluster, range(4))
+    settings = {"auto.commit.interval.ms": 1_000, "fetch.max.wait.ms": 20_000}
+
+    async def write_later() -> None:
+        await asyncio.sleep(1.2)
+        await produce(cluster, range(1))
+
+    async with consumer(cluster, settings=settings) as reader:
+        reader.assign([P0])
+        assert [record.offset for record in await first(reader)] == [0, 1, 2]
+        await asyncio.sleep(1.5)
+        assert [record.offset for record in await first(reader)] == [3], "it commits 3, and 4 after 1 s"
+        writing = asyncio.create_task(write_later())
+        assert [record.offset for record in await first(reader)] == [4]
+        await reader.commit()
+        await writing
+        assert await committed(cluster) == 5
 
 
 @simulate(brokers=1, seeds=2)

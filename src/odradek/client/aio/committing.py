@@ -118,7 +118,8 @@ class Committing:
     async def commit_for(self, partitions: frozenset[TopicPartition]) -> None:
         """Before partitions are given back, commit what was read of them."""
         if self._options.is_automatic:
-            await self._quietly({one: at for one, at in self._changed().items() if one in partitions})
+            offsets = {one: at for one, at in self._changed().items() if one in partitions}
+            await self._quietly(self._turns.join(), offsets)
 
     async def finish(self) -> None:
         """Wait for what was begun."""
@@ -151,7 +152,7 @@ class Committing:
         return {one: at for one, at in positions.items() if self._committed.get(one) != at.offset}
 
     def _begin(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> asyncio.Task[None] | None:
-        return self._run(self._quietly(offsets)) if offsets else None
+        return self._run(self._quietly(self._turns.join(), offsets)) if offsets else None
 
     def _run(self, commit: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(commit)
@@ -180,9 +181,9 @@ class Committing:
         self._committed.update({one: at.offset for one, at in offsets.items()})
         tell_committed(self._interceptors, offsets)
 
-    async def _quietly(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    async def _quietly(self, turn: Turn, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         try:
-            await self.commit(offsets, self._options.timeout_s)
+            await self._commit(turn, offsets, self._options.timeout_s)
         except OdradekError as error:
             _log.warning("an automatic commit failed: %s", error)
 
