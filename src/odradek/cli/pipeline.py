@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from odradek.cli.output import Column, colour_of_lag, counted, say, say_json, sh
 if TYPE_CHECKING:
     from odradek.spark.pipeline.compaction import Compacted
     from odradek.spark.pipeline.description import Description
+    from odradek.spark.pipeline.engine import Engine
     from odradek.spark.pipeline.ledger import Commit
 
 TEMPLATE = """\
@@ -59,6 +61,13 @@ MORE_OF_FORMAT = {
 """What a description needs besides the format."""
 PORT_MAX = 65_535
 FILE = positional("file", "the description of the pipeline", metavar="FILE", completes="file")
+FILES = positional(
+    "files",
+    "the description; pipelines of several share one Spark and take turns",
+    metavar="FILE",
+    many=True,
+    completes="file",
+)
 LAGS = (
     Column("topic"),
     Column("partition"),
@@ -91,7 +100,7 @@ def check(options: Options) -> None:
     """Say what a run would read, and into which columns."""
     from odradek.spark.pipeline import assembly
 
-    description = _described(options)
+    description = _described(options.file)
     view, fields, is_inferred = assembly.check(description)
     say(f"The description {description.file} is good.")
     records = sum(end - view.earliest[partition] for partition, end in view.latest.items())
@@ -121,31 +130,68 @@ def _kept(description: Description) -> str:
 
 
 def run(options: Options) -> None:
-    """Bring the table up to date, once or until Ctrl-C or SIGTERM."""
+    """Bring the tables up to date, once or until Ctrl-C or SIGTERM."""
     from odradek.spark.pipeline import assembly
 
-    description = _described(options)
-    progress = _Progress()
+    descriptions = _described_each(options)
     with ExitStack() as stack:
-        figures = None
-        if options.admin_port is not None:
-            figures, address = stack.enter_context(assembly.figures_served(description, options.admin_port))
-            say(f"Figures for Prometheus: http://{address}/metrics")
-        engine = stack.enter_context(
-            assembly.opened(description, progress, compacted=_say_compacted, figures=figures)
-        )
+        if len(descriptions) > 1:
+            engines = stack.enter_context(
+                assembly.opened_together(
+                    descriptions,
+                    lambda one: _Progress(f"{one.name}: "),
+                    lambda one: partial(_say_compacted, prefix=f"{one.name}: "),
+                )
+            )
+        else:
+            engines = [_opened_alone(descriptions[0], options.admin_port, stack)]
         if options.once:
-            batches = engine.run_once()
-            say(f"The {_kept(description)} is up to date after {_counted(batches, 'batch', 'batches')}.")
+            for description, engine in zip(descriptions, engines, strict=True):
+                batches = engine.run_once()
+                kept = (
+                    f"{_kept(description)} of {description.name}" if len(engines) > 1 else _kept(description)
+                )
+                say(f"The {kept} is up to date after {_counted(batches, 'batch', 'batches')}.")
             return
         ended = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
-        say(f"Running {description.name} until Ctrl-C.")
-        assembly.run_until(engine, description.interval_s, ended)
+        say(f"Running {', '.join(one.name for one in descriptions)} until Ctrl-C.")
+        turns = [(engine, one.interval_s) for engine, one in zip(engines, descriptions, strict=True)]
+        assembly.run_until(turns, ended)
+
+
+def _described_each(options: Options) -> list[Description]:
+    """The descriptions of a run. Raises SettingError where they cannot run in one process."""
+    descriptions = [_described(file) for file in options.files]
+    names = [one.name for one in descriptions]
+    for name in names:
+        if names.count(name) > 1:
+            raise SettingError(f"two descriptions have the name {name}: each pipeline needs one of its own")
+    if options.admin_port is not None and len(descriptions) > 1:
+        raise SettingError(
+            "--admin-port has the figures of one pipeline: run these in processes of their own, or without it"
+        )
+    return descriptions
+
+
+def _opened_alone(description: Description, admin_port: int | None, stack: ExitStack) -> Engine:
+    """The engine of a run on its own, with its figures served, until the end of `stack`."""
+    from odradek.spark.pipeline import assembly
+
+    figures = None
+    if admin_port is not None:
+        figures, address = stack.enter_context(assembly.figures_served(description, admin_port))
+        say(f"Figures for Prometheus: http://{address}/metrics")
+    return stack.enter_context(
+        assembly.opened(description, _Progress(), compacted=_say_compacted, figures=figures)
+    )
 
 
 class _Progress:
-    """The lines of a run."""
+    """The lines of a run, each behind `prefix`, which says whose they are where several take turns."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
 
     def committed(self, commit: Commit, records_behind: int) -> None:
         rate = round(commit.records * 1000 / max(1, commit.took_ms))
@@ -155,20 +201,20 @@ class _Progress:
         lost = f", {counted(holes)} offsets lost to retention" if holes else ""
         left = f", {records_behind / rate:,.0f} s left" if rate and records_behind else ""
         say(
-            f"batch {commit.batch}: {_counted(commit.records, 'record')},"
+            f"{self._prefix}batch {commit.batch}: {_counted(commit.records, 'record')},"
             f" {_counted(commit.rows, 'row')}{gone}{dead}{lost}, {rate:,} records/s;"
             f" lag {counted(records_behind)}{left}"
         )
 
     def warned(self, sentence: str) -> None:
-        say(f"odradek: {sentence}", as_error=True)
+        say(f"odradek: {self._prefix}{sentence}", as_error=True)
 
 
 def replay(options: Options) -> None:
     """Take dead letters back that can be read now."""
     from odradek.spark.pipeline import assembly
 
-    done = assembly.replay_table(_described(options), _Progress())
+    done = assembly.replay_table(_described(options.file), _Progress())
     if not done.letters:
         say("There are no dead letters to take back.")
         return
@@ -186,21 +232,21 @@ def compact(options: Options) -> None:
     """Make few large files of many small ones, and remove what no kept state of the table has."""
     from odradek.spark.pipeline import assembly
 
-    _say_compacted(assembly.compact_table(_described(options)))
+    _say_compacted(assembly.compact_table(_described(options.file)))
 
 
-def _say_compacted(done: Compacted) -> None:
+def _say_compacted(done: Compacted, prefix: str = "") -> None:
     before, after = done.rewritten.files_before, done.rewritten.files_after
     made = f"{_counted(before, 'small file')} became {counted(after)}" if before else "no file is too small"
     removed = f"; {_counted(done.files_removed, 'old file')} removed" if done.files_removed else ""
-    say(f"compacted: {made}{removed}")
+    say(f"{prefix}compacted: {made}{removed}")
 
 
 def status(options: Options) -> None:
     """Show the last commit and the lag."""
     from odradek.spark.pipeline import assembly
 
-    description = _described(options)
+    description = _described(options.file)
     found = assembly.status_of(description)
     last = found.last
     rows = [
@@ -248,7 +294,7 @@ def verify(options: Options) -> int:
 
     from odradek.spark.pipeline import assembly
 
-    description = _described(options)
+    description = _described(options.file)
     found = assembly.verify_table(description)
     if options.json:
         say_json(asdict(found), indent=2)
@@ -283,7 +329,7 @@ def doctor(options: Options) -> int:
 
     from odradek.spark.pipeline import assembly
 
-    found = assembly.diagnose(_described(options))
+    found = assembly.diagnose(_described(options.file))
     wrong = sum(not one.is_good for one in found)
     if options.json:
         say_json([asdict(one) for one in found], indent=2)
@@ -295,13 +341,13 @@ def doctor(options: Options) -> int:
     return 1 if wrong else 0
 
 
-def _described(options: Options) -> Description:
-    """The description, with the broker of the command line. Raises SettingError."""
+def _described(file: str) -> Description:
+    """The description in that file. Raises SettingError."""
     if missing := missing_extra("spark", "odradek pipeline"):
         raise SettingError(missing)
     from odradek.spark.pipeline.description import read_description
 
-    return read_description(Path(options.file))
+    return read_description(Path(file))
 
 
 def _counted(number: int, one: str, many: str = "") -> str:
@@ -337,7 +383,7 @@ GROUP = Group(
             "Read what has come and commit it to the sink, batch by batch, until Ctrl-C.",
             run,
             (
-                FILE,
+                FILES,
                 flag("--once", help="end when all records that are there now are in the sink"),
                 option(
                     "--admin-port",
@@ -347,7 +393,8 @@ GROUP = Group(
                 ),
             ),
             details="A run that is killed at any moment loses nothing and doubles nothing: rows and offsets"
-            " of a batch become visible together. A second run with the same sink.path is refused.",
+            " of a batch become visible together. A second run with the same sink.path is refused."
+            " An error of one of several pipelines ends them all.",
         ),
         Command(
             "replay",

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from odradek.base.ids import TopicPartition
-from odradek.spark.pipeline.lake import LEDGER
+from odradek.spark.pipeline.lake import LEDGER, LakeState, LakeTable
 from odradek.spark.pipeline.ledger import COMMIT, DEAD_LETTERS, TableRefused
-from tests.spark.pipeline.fake_lakes import FakeWriter, lake_table, run_into_lake, verified_lake
+from tests.spark.pipeline.fake_lakes import READERS, FakeWriter, lake_table, run_into_lake, verified_lake
 from tests.spark.pipeline.fake_topics import FLIGHTS, FakeTopics, described
 
 FORMS = ("delta", "iceberg")
@@ -90,6 +90,21 @@ def test_a_kill_behind_the_commit_is_finished_by_the_next_run(form: str, tmp_pat
     kept = table.ledger.directory_of(1)
     assert sorted(one.name for one in kept.iterdir()) == [COMMIT, DEAD_LETTERS]
     assert verified_lake(description, topics, form).faults == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_batch_that_is_committed_during_a_look_is_no_fault(form: str, tmp_path: Path) -> None:
+    description, topics = two_batches(tmp_path, form)
+
+    def read_while_a_run_commits(directory: Path) -> LakeState:
+        state = READERS[form](directory)
+        topics.logs[0].append(value(n=3))
+        run_into_lake(description, topics, form)
+        return state
+
+    found = LakeTable(description.table, description.name, read_while_a_run_commits).last()
+    assert found is not None
+    assert found.batch == 2
 
 
 @pytest.mark.parametrize("form", FORMS)

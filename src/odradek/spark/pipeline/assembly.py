@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.base.clock import SystemClock
 from odradek.base.errors import SettingError
@@ -46,6 +46,13 @@ class Status:
     """The last commit; None for an empty table."""
     lag: Offsets
     """The offsets of each partition that are not in the table yet."""
+
+
+class Batches(Protocol):
+    """What runs batches: an engine."""
+
+    def run_batch(self) -> bool:
+        """Run one batch, if there is anything to read; whether there was. Raises OdradekError."""
 
 
 @contextmanager
@@ -101,6 +108,26 @@ def opened(
 
 
 @contextmanager
+def opened_together(
+    descriptions: Sequence[Description],
+    tell_of: Callable[[Description], Tell],
+    compacted_of: Callable[[Description], Callable[[Compacted], None]],
+) -> Iterator[list[Engine]]:
+    """The engines of several runs, which share a Spark session and must take turns. Raises OdradekError."""
+    from odradek.spark.pipeline.formats import session_for
+
+    session = session_for(descriptions)
+    try:
+        with ExitStack() as stack:
+            yield [
+                stack.enter_context(opened(one, tell_of(one), spark=session, compacted=compacted_of(one)))
+                for one in descriptions
+            ]
+    finally:
+        session.stop()
+
+
+@contextmanager
 def figures_served(description: Description, port: int) -> Iterator[tuple[Figures, str]]:
     """Figures for Prometheus, on that port of loopback or any free one (0), and the address.
 
@@ -147,25 +174,32 @@ def _session(description: Description, given: Any) -> Iterator[Any]:
     if given is not None:
         yield given
         return
-    session = session_for(description)
+    session = session_for([description])
     try:
         yield session
     finally:
         session.stop()
 
 
-def run_until(engine: Engine, interval_s: float, ended: threading.Event) -> None:
-    """Run batches, one at most every `interval_s` seconds, until `ended` is set. Raises OdradekError."""
+def run_until(turns: Sequence[tuple[Batches, float]], ended: threading.Event) -> None:
+    """Run batches until `ended` is set; the engine that has waited longest comes next. Raises OdradekError.
+
+    Each engine is beside its interval: the shortest time, in seconds, between the starts of two batches.
+    """
     clock = SystemClock()
+    due_ms = [float(clock.monotonic_ms())] * len(turns)
     while not ended.is_set():
+        place = min(range(len(turns)), key=due_ms.__getitem__)
+        if ended.wait(max(0.0, due_ms[place] - clock.monotonic_ms()) / 1000):
+            return
+        engine, interval_s = turns[place]
         started_ms = clock.monotonic_ms()
         engine.run_batch()
-        left_s = interval_s - (clock.monotonic_ms() - started_ms) / 1000
-        ended.wait(max(left_s, _PAUSE_MIN_S))
+        due_ms[place] = max(started_ms + interval_s * 1000, clock.monotonic_ms() + _PAUSE_MIN_MS)
 
 
 # The pause of a loop without an interval, so that an idle pipeline does not occupy a broker.
-_PAUSE_MIN_S = 0.05
+_PAUSE_MIN_MS = 50
 
 
 def status_of(description: Description) -> Status:

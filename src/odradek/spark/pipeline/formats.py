@@ -51,7 +51,7 @@ def table_of(description: Description) -> Table | LakeTable:
 
 def session_settings(formats: Sequence[str]) -> dict[str, str]:
     """What a session needs for these formats; missing jars are fetched. Raises OdradekError."""
-    lakes = [LAKES[one] for one in formats if one in LAKES]
+    lakes = [LAKES[one] for one in dict.fromkeys(formats) if one in LAKES]
     if not lakes:
         return {}
     cache = cache_directory()
@@ -64,9 +64,10 @@ def session_settings(formats: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def session_for(description: Description) -> Any:
-    """A Spark session that can write the table. Raises OdradekError."""
-    return spark_session(description.name, settings=session_settings([description.sink_format]))
+def session_for(descriptions: Sequence[Description]) -> Any:
+    """A Spark session that can write the tables of these pipelines. Raises OdradekError."""
+    formats = [one.sink_format for one in descriptions]
+    return spark_session(" ".join(one.name for one in descriptions), settings=session_settings(formats))
 
 
 def lake_session(description: Description, spark: Any) -> LakeSession:

@@ -135,8 +135,9 @@ class LakeTable(Closing):
 
     def last(self) -> Commit | None:
         """The last commit, None for an empty table. Raises TableRefused if table and ledger contradict."""
-        state = self._read_state(self.directory)
+        # In this order: a run that commits meanwhile brings the table ahead of what was read of the ledger.
         recorded = self.ledger.last()
+        state = self._read_state(self.directory)
         if state.marker is None:
             return self._without_marker(state, recorded)
         commit = state.marker.commit
