@@ -6,6 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.ids import TopicPartition
 from odradek.client.core.consumer.held_up import ASK_AFTER_MS
 from odradek.client.core.consumer.partition_state import Phase
 from odradek.client.core.membership.classic_member import ClassicMember
@@ -27,6 +28,11 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from odradek.wire.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponseTopic,
+)
 from tests.batches import numbered_batch as batch
 from tests.client.core.consumer.test_fetching import P0, P1, P2, Rig, data
 
@@ -42,6 +48,25 @@ def test_an_offset_that_is_out_of_range() -> None:
     (why,) = rig.core.why(0)
     assert why.cause is Cause.OFFSET_OUT_OF_RANGE
     assert str(why) == "orders-0 has no offset 900: it was deleted, or never written"
+
+
+def test_a_topic_that_was_only_asked_about_ends_no_reading() -> None:
+    """As `end_offsets` of a topic that the client may not see."""
+    rig = Rig()
+    rig.assign(P0)
+    rig.view.want(["secret"])
+    (send,) = rig.view.due(rig.now_ms)
+    brokers = [MetadataResponseBroker(one, "b", 9092 + one) for one in (1, 2)]
+    refused = MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "secret")
+    rig.view.outcome(Outcome(send, MetadataResponse(brokers=brokers, topics=[refused])), rig.now_ms)
+    assert rig.view.errors == {"secret": ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+    assert rig.core.take_error() is None
+    assert first(rig).cause is Cause.FETCHING
+    rig.assign(P0, TopicPartition("secret", 0))
+    error = rig.core.take_error()
+    assert error is not None
+    assert "topic secret" in str(error)
+    assert first(rig).cause is Cause.REFUSED
 
 
 def described(*, start: int) -> DescribeProducersResponse:

@@ -183,7 +183,7 @@ class ConsumerCore:
             return error
         if self._view.login_error is not None:
             return self._view.login_error
-        for topic, code in self._view.errors.items():
+        for topic, code in self.subscription.errors().items():
             if code in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION):
                 words = code.name.lower().replace("_", " ")
                 return ApiError(code, f"topic {topic}: {words}")

@@ -107,7 +107,7 @@ class Reasons:
 
     def _why_topics(self) -> list[Why]:
         causes = []
-        for topic, code in self._view.errors.items():
+        for topic, code in self._subscription.errors().items():
             words = f"topic {topic}: {code.name.lower().replace('_', ' ')}"
             is_refused = code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
             cause = Cause.REFUSED if is_refused else Cause.UNKNOWN_TOPIC

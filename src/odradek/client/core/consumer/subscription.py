@@ -110,9 +110,18 @@ class Subscription:
                 return error
         return None
 
+    def errors(self) -> Mapping[str, ErrorCode]:
+        """What brokers say of topics that are to be read; the view has those of others, once asked about."""
+        return {topic: code for topic, code in self._view.errors.items() if self._is_read(topic)}
+
     def positions(self) -> Mapping[TopicPartition, tuple[int, int]]:
         """(offset, epoch) of each partition that has a position."""
         return {one: (state.offset, state.epoch) for one, state in self.states.items() if state.offset >= 0}
+
+    def _is_read(self, topic: str) -> bool:
+        if self.pattern is not None:
+            return self.pattern.fullmatch(topic) is not None
+        return topic in self.topics or any(one.topic == topic for one in self.states)
 
     def _begin_group(self) -> None:
         if self.states and not self.is_by_group:
