@@ -80,6 +80,8 @@ class HandedOut:
             one: OffsetAndMetadata(offset, leader_epoch=epoch)
             for one, (offset, epoch) in self._subscription.positions().items()
         }
-        for record in reversed(self.pending):
-            found[TopicPartition(record.topic, record.partition)] = OffsetAndMetadata(record.offset)
+        # The first pending record of each partition; an object for every one would take long.
+        firsts = {(record.topic, record.partition): record.offset for record in reversed(self.pending)}
+        for (topic, number), offset in firsts.items():
+            found[TopicPartition(topic, number)] = OffsetAndMetadata(offset)
         return found
