@@ -6,7 +6,15 @@ from contextlib import suppress
 
 import pytest
 
-from odradek.aio import Consumer, ConsumerRecord, OffsetAndMetadata, RebalanceListener, TopicPartition
+from odradek.aio import (
+    Consumer,
+    ConsumerRecord,
+    OffsetAndMetadata,
+    Producer,
+    RebalanceListener,
+    TopicPartition,
+    WakeupError,
+)
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.testing import Cluster, simulate
@@ -208,6 +216,37 @@ async def test_a_commit_that_is_not_waited_for_tells_its_error(cluster: Cluster)
     with pytest.raises(ApiError, match="closed"):
         reader.commit_async({P0: 6}, ended)
     await cluster.recover()
+
+
+@simulate(brokers=1, seeds=1)
+async def test_iteration_polls_between_records_that_take_long(cluster: Cluster) -> None:
+    """Else a consumer that works through one poll's records for long commits nothing and leaves its group."""
+    await cluster.create_topic("orders")
+    async with Producer(cluster.bootstrap_servers, linger_ms=50) as producer:
+        for number in range(20):
+            await producer.send("orders", b"%d" % number)
+    told, seen = Told(), []
+    async with Consumer(
+        "orders",
+        bootstrap_servers=cluster.bootstrap_servers,
+        group_id="billing",
+        auto_offset_reset="earliest",
+        listener=told,
+    ) as reader:
+
+        async def work() -> None:
+            async for record in reader:
+                seen.append(record.offset)
+                await asyncio.sleep(30)
+                if record.offset == 15:
+                    assert not told.lost, "more than max.poll.interval.ms after the records came"
+                    assert await committed(cluster) == 15, "behind the record before that at hand"
+                    reader.wakeup()
+
+        with pytest.raises(WakeupError):
+            await work()
+        assert seen == list(range(16))
+        assert [record.offset for record in await first(reader)] == [16, 17, 18, 19]
 
 
 @simulate(brokers=1, seeds=1)

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from uuid import uuid4
 
 import pytest
@@ -123,6 +124,25 @@ def test_records_positions_commits_and_offsets(make: Make, topic: str) -> None:
     consumer.close()
     with pytest.raises(Misuse, match="this consumer was closed"):
         consumer.poll(0)
+
+
+def test_iteration_polls_between_two_records(make: Make, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    polls: list[float | None] = []
+    poll = odradek.aio.Consumer.poll
+
+    async def counted(
+        self: odradek.aio.Consumer, timeout: float | None = 1.0, *, max_records: int | None = None
+    ) -> list[ConsumerRecord]:
+        polls.append(timeout)
+        return await poll(self, timeout, max_records=max_records)
+
+    monkeypatch.setattr(odradek.aio.Consumer, "poll", counted)
+    monkeypatch.setattr("odradek.client.aio.consumer.POLLS_AGAIN_MS", 0)
+    with make() as consumer:
+        assigned(consumer, topic)
+        assert numbers(list(islice(consumer, 4))) == [0, 1, 2, 3]
+        assert len(polls) == 4
+        assert numbers(consumer.poll(10)) == [4, 5, 6, 7, 8, 9]
 
 
 def test_iteration_commits_behind_the_record_at_hand(make: Make, topic: str) -> None:

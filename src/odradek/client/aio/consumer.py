@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+POLLS_AGAIN_MS: Final = 1_000
+"""How long iteration goes on without a poll while it has records."""
+
 _log: Final = logging.getLogger("odradek.consumer")
 
 
@@ -183,30 +186,37 @@ class Consumer:
         """
         self._begin_poll()
         try:
-            if self._handed_out.pending:
-                self._has_polled()
-                records = self._handed_out.take(max_records or self._max_poll_records)
-            else:
-                records = await self._poll(timeout, max_records or self._max_poll_records)
+            records = await self._poll(timeout, max_records or self._max_poll_records)
             self._handed_out.last = records
             return records
         finally:
             self._is_polling = False
 
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
-        """Each record, forever. What is committed is the position behind the record that you have."""
+        """Each record, forever. What is committed is the position behind the record that you have.
+
+        It polls when its records are used up, and between two records a second after the last poll: so it
+        commits, takes part in rebalances and is woken, however long records take.
+        """
         handed_out = self._handed_out
+        has_just_polled = False
         while True:
-            while handed_out.pending:
+            while handed_out.pending and (has_just_polled or not self._polls_again()):
                 self._check_open()
+                has_just_polled = False
                 record = handed_out.pending.popleft()
                 handed_out.last = (record,)
                 yield record
             self._begin_poll()
             try:
-                handed_out.pending.extend(await self._poll(None, self._max_poll_records))
+                handed_out.put_back(await self._poll(None, self._max_poll_records))
+                has_just_polled = True
             finally:
                 self._is_polling = False
+
+    def _polls_again(self) -> bool:
+        """Whether iteration polls although it has records."""
+        return self._is_woken or self._driver.now_ms - self._polled_at_ms >= POLLS_AGAIN_MS
 
     def stream(self) -> AsyncIterator[ConsumerRecord]:
         """Each record, forever, as `async for record in consumer` does."""
@@ -322,6 +332,8 @@ class Consumer:
 
     def _take(self, count: int) -> list[ConsumerRecord]:
         """Records, if there are any; the next fetches are sent before they are returned (C2)."""
+        if self._handed_out.pending:
+            return self._handed_out.take(count)
         records = self._core.take(count, self._convert)
         self._driver.pump()
         return intercepted(self._interceptors, records)

@@ -19,6 +19,7 @@ import inspect
 import logging
 import re
 import threading
+import time
 from collections import deque
 from collections.abc import (
     AsyncIterator,
@@ -125,6 +126,8 @@ class Consumer(Closing):
         self._unprocessed: Sequence[ConsumerRecord] = ()
         # Whether `wakeup` was called and no poll has ended of it yet: iteration may not poll for long.
         self._is_woken = False
+        # When the last poll ended that raised nothing, on the monotonic clock.
+        self._polled_s = 0.0
         # Whether the application's thread is within poll, so that a listener may be running.
         self._is_polling = False
         # On the network thread: the task of the poll, also of an interrupted one that has not ended yet, and
@@ -224,14 +227,20 @@ class Consumer(Closing):
     def __next__(self) -> ConsumerRecord:
         with self._in_use():
             self._network.check()
+            has_just_polled = False
             while not self._spare:
-                if not self._pending or self._is_woken:
+                if not self._pending or not (has_just_polled or self._iterates_on()):
                     self._fetch(lambda calls: self._poll(calls, None, None))
+                    has_just_polled = True
                     continue
                 records = intercepted(self._interceptors, [self._converted(self._pending[0])])
                 self._spare.extend(records)
                 self._last = (self._pending.popleft(),)
             return self._spare.popleft()
+
+    def _iterates_on(self) -> bool:
+        """Whether iteration need not poll while it has records; see `odradek.aio.Consumer`."""
+        return not self._is_woken and time.monotonic() - self._polled_s < aio.POLLS_AGAIN_MS / 1000
 
     def wakeup(self) -> None:
         """End the poll that waits, or else the next one, with WakeupError; any thread may call it.
@@ -250,6 +259,7 @@ class Consumer(Closing):
         self._is_polling = True
         try:
             self._network.run(poll(calls), calls)
+            self._polled_s = time.monotonic()
         except WakeupError:
             self._is_woken = False
             raise
