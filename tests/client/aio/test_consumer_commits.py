@@ -196,6 +196,20 @@ async def test_a_commit_in_time_takes_no_later_one_back(cluster: Cluster) -> Non
         assert await committed(cluster) == 5
 
 
+@simulate(brokers=1, seeds=1)
+async def test_between_two_attempts_of_a_commit_is_the_retry_backoff(cluster: Cluster) -> None:
+    await stocked(cluster)
+    async with consumer(
+        cluster, settings={"retry.backoff.ms": 3_000, "retry.backoff.max.ms": 3_000}
+    ) as reader:
+        reader.assign([P0])
+        await reader.commit({P0: 1})
+        cluster.faults(cluster.brokers[0]).error("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS", times=2)
+        begun_s = asyncio.get_running_loop().time()
+        await reader.commit({P0: 2})
+        assert asyncio.get_running_loop().time() - begun_s >= 6, "of virtual time"
+
+
 @simulate(brokers=1, seeds=2)
 async def test_a_commit_that_is_not_waited_for_tells_its_error(cluster: Cluster) -> None:
     await stocked(cluster)

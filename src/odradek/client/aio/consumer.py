@@ -88,6 +88,7 @@ class Consumer:
             self._core.subscription,
             is_committed_only=options.fetch.is_committed_only,
             request_timeout_ms=options.request_timeout_ms,
+            retry_backoff_ms=reach.retry_backoff_ms,
         )
         self._is_committed_only = options.fetch.is_committed_only
         self._convert = converter(key_deserializer, value_deserializer)

@@ -35,6 +35,7 @@ def consumer_options(settings: Settings) -> ConsumerOptions:
             checks_crc=settings[known.CHECK_CRCS],
             rack=settings[known.CLIENT_RACK],
             request_timeout_ms=settings[known.REQUEST_TIMEOUT_MS],
+            retry_backoff_ms=settings[known.RETRY_BACKOFF_MS],
             metadata_max_age_ms=settings[known.METADATA_MAX_AGE_MS],
             sampling=settings.sampling,
         ),

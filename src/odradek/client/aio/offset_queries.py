@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -29,8 +28,6 @@ from odradek.wire.messages.list_offsets import ListOffsetsResponse
 from odradek.wire.messages.offset_commit import OffsetCommitResponse
 from odradek.wire.messages.offset_fetch import OffsetFetchResponse
 
-_PAUSE_S: Final = 0.1
-
 
 @dataclass(frozen=True, slots=True)
 class OffsetAndTimestamp:
@@ -51,12 +48,14 @@ class OffsetQueries:
         *,
         is_committed_only: bool,
         request_timeout_ms: int,
+        retry_backoff_ms: int,
     ) -> None:
         self._driver = driver
         self._subscription = subscription
         self._identity = identity
         self._is_committed_only = is_committed_only
         self._timeout_ms = request_timeout_ms
+        self._pause_s = max(1, retry_backoff_ms) / 1000
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float) -> None:
         """Commit these offsets."""
@@ -178,7 +177,7 @@ class OffsetQueries:
         again = error.code.is_retriable if is_retriable is None else is_retriable
         if not again or self._driver.is_closed or self._driver.now_ms >= end_ms:
             raise error
-        await asyncio.sleep(_PAUSE_S)
+        await asyncio.sleep(self._pause_s)
 
 
 def _without_leader(one: TopicPartition, code: ErrorCode | None) -> ApiError:

@@ -13,7 +13,7 @@ from odradek.client.core.cluster_view import MAX_AGE_MS, ClusterView
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import Change, ConsumerCore, ConsumerOptions, Step
 from odradek.client.core.consumer.fetcher import FetchOptions
-from odradek.client.core.consumer.partition_state import Phase
+from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.member import MemberOptions
 from odradek.client.core.requests import Outcome, Send, ToNode
@@ -78,13 +78,14 @@ class Rig:
         protocol: str | None = None,
         reset_to: int | None = EARLIEST,
         is_committed_only: bool = False,
+        retry_backoff_ms: int = 100,
     ) -> None:
         chance = SeededChance(1)
         self.view = ClusterView(chance)
         self.now_ms = 0
         self.routing = Routing(self.view, chance)
         options = ConsumerOptions(
-            FetchOptions(is_committed_only=is_committed_only),
+            FetchOptions(is_committed_only=is_committed_only, retry_backoff_ms=retry_backoff_ms),
             None if group is None else MemberOptions(group, instance, max_poll_interval_ms=60_000),
             protocol,
             reset_to,
@@ -207,6 +208,25 @@ def test_c4_an_answer_for_other_partitions_is_ignored_whole_and_a_failed_one_fet
     rig.fail(again)
     rig.now_ms = 2_000
     assert asked(rig.fetches()[1]) == {0: 0, 2: 0}
+
+
+def test_after_a_failure_the_retry_backoff_passes_before_the_next_attempt() -> None:
+    rig = Rig(retry_backoff_ms=3_000)
+    rig.assign(P0)
+    rig.fail(rig.fetches()[1])
+    rig.now_ms = 2_999
+    assert not rig.due()
+    rig.now_ms = 3_000
+    rig.fetches()
+    rig.core.subscription.states[P1] = PartitionState()
+    (lookup,) = rig.due()
+    assert isinstance(lookup.request, ListOffsetsRequest)
+    rig.fail(lookup)
+    rig.now_ms = 5_999
+    assert not rig.due()
+    rig.now_ms = 6_000
+    (lookup,) = rig.due()
+    assert isinstance(lookup.request, ListOffsetsRequest)
 
 
 def test_c5_data_counts_only_while_assigned_and_at_the_position() -> None:

@@ -119,6 +119,7 @@ class ConsumerCore:
             reset_to=options.reset_to,
             is_committed_only=options.fetch.is_committed_only,
             request_timeout_ms=options.request_timeout_ms,
+            retry_backoff_ms=options.fetch.retry_backoff_ms,
         )
         is_committed_only = options.fetch.is_committed_only
         self._held_up = HeldUp(view, self.subscription, is_committed_only=is_committed_only)

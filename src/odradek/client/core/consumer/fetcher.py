@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, NO_TOPIC_ID, BrokerId, Offset, TopicPartition
-from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.cluster_view import BACKOFF_MS, ClusterView
 from odradek.client.core.consumer.completed_fetch import (
     WORK_RECORDS_MAX,
     Away,
@@ -44,7 +44,6 @@ from odradek.wire.messages.fetch import (
 # The last version that names topics by name.
 _BY_NAME: Final = 12
 _HIGHEST: Final = 17
-_RETRY_MS: Final = 100
 
 _SESSION_LOST: Final = {
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -79,6 +78,7 @@ class FetchOptions:
     checks_crc: bool = True
     rack: str = ""
     request_timeout_ms: int = 30_000
+    retry_backoff_ms: int = BACKOFF_MS
     metadata_max_age_ms: int = 300_000
     sampling: Sampling = USUAL
 
@@ -183,7 +183,7 @@ class Fetcher:
         leader = self._view.leader(partition)
         if leader is None or leader.node not in self._view.nodes:
             self._view.refresh_soon(now_ms)
-            state.retry_ms = now_ms + _RETRY_MS
+            state.retry_ms = now_ms + self._options.retry_backoff_ms
             return NO_BROKER
         return leader.node
 
@@ -263,7 +263,7 @@ class Fetcher:
         for partition in wanted:
             state = self._subscription.states.get(partition)
             if state is not None:
-                state.retry_ms, state.failed = now_ms + _RETRY_MS, error
+                state.retry_ms, state.failed = now_ms + self._options.retry_backoff_ms, error
 
     def _named(self, answer: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
         for topic in answer.responses:
@@ -309,10 +309,10 @@ class Fetcher:
             state.reset_timestamp = None
         elif code in _STALE:
             state.replica = NO_BROKER
-            state.retry_ms = now_ms + _RETRY_MS
+            state.retry_ms = now_ms + self._options.retry_backoff_ms
             self._view.refresh_soon(now_ms)
         elif code.is_retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
-            state.retry_ms = now_ms + _RETRY_MS
+            state.retry_ms = now_ms + self._options.retry_backoff_ms
         else:
             state.error = state.failed
 

@@ -49,7 +49,6 @@ EARLIEST: Final = -2
 # The last versions that name topics by name.
 OFFSET_FETCH_VERSION_MAX: Final = 9
 LIST_OFFSETS_VERSION_MAX: Final = 10
-_RETRY_MS: Final = 100
 
 
 class Identity(Protocol):
@@ -157,6 +156,7 @@ class Positions:
         reset_to: int | None,
         is_committed_only: bool,
         request_timeout_ms: int,
+        retry_backoff_ms: int,
     ) -> None:
         """`reset_to` is LATEST or EARLIEST; None: without a position the application is told."""
         self._view = view
@@ -166,6 +166,7 @@ class Positions:
         self._reset_to = reset_to
         self._is_committed_only = is_committed_only
         self._timeout_ms = request_timeout_ms
+        self._retry_ms = retry_backoff_ms
         # What is under way, by request.
         self._asked: dict[Send, _Asked] = {}
         # The view's version for which positions were compared with the leaders.
@@ -242,7 +243,7 @@ class Positions:
             leader = self._view.leader(one)
             if leader is None or leader.node not in self._view.nodes:
                 self._view.refresh_soon(now_ms)
-                state.retry_ms = now_ms + _RETRY_MS
+                state.retry_ms = now_ms + self._retry_ms
                 continue
             found.setdefault(leader.node, []).append((one, state, leader.epoch))
         return found
@@ -318,7 +319,7 @@ class Positions:
                 continue
             state.failed = error
             if error.code.is_retriable:
-                state.retry_ms = now_ms + _RETRY_MS
+                state.retry_ms = now_ms + self._retry_ms
             elif error.code is ErrorCode.UNSUPPORTED_VERSION and asked.phase is Phase.NEEDS_VALIDATION:
                 self._valid(one, state)
             else:
@@ -331,7 +332,7 @@ class Positions:
         state.failed = ApiError(code, f"the position of {one} cannot be found: {words}")
         if code.is_retriable or code in stale or code in changing:
             self._view.refresh_soon(now_ms)
-            state.retry_ms = now_ms + _RETRY_MS
+            state.retry_ms = now_ms + self._retry_ms
         else:
             state.error = state.failed
 
@@ -364,7 +365,7 @@ class Positions:
         for one in asked.partitions:
             state = self._waits(asked, one)
             if state is not None:
-                state.retry_ms = now_ms + _RETRY_MS
+                state.retry_ms = now_ms + self._retry_ms
 
     def _take_resets(self, asked: _Asked, answer: ListOffsetsResponse, now_ms: int) -> None:
         self._expect(asked, now_ms)
