@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
@@ -49,9 +48,6 @@ from odradek.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from odradek.wire.messages.metadata import MetadataResponse
-
-if TYPE_CHECKING:
-    pass
 
 TIMEOUT_MS = 30_000
 KNOWN_MAX_S = 5.0
