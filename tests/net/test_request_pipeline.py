@@ -1,5 +1,7 @@
 """The requests of one connection, without one: order, versions, deadlines, ends."""
 
+import struct
+
 import pytest
 
 from odradek.base.clock import ManualClock
@@ -172,3 +174,15 @@ def test_no_common_version_is_an_error_that_is_not_tried_again(link: Link) -> No
         link.pipeline.version_of(DescribeClusterRequest)
     assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
     assert not refused.value.code.is_retriable
+
+
+def test_a_request_that_cannot_be_encoded_is_not_in_flight(link: Link) -> None:
+    wrong = CreateTopicsRequest(timeout_ms="soon")  # type: ignore[arg-type]
+    with pytest.raises(struct.error):
+        link.pipeline.send(wrong, wrong.VERSIONS.highest, 1_000)
+
+    assert link.pipeline.in_flight == 0
+    sent = link.send()
+    (answer,) = link.receive(link.answer_to(sent.correlation_id))
+    assert isinstance(answer, Answer)
+    assert answer.request is sent

@@ -171,22 +171,27 @@ class RequestPipeline:
     # --- out
 
     def send(self, request: Message, version: int, timeout_ms: int) -> tuple[SentRequest, list[Buffer]]:
-        """The bytes of a request, to be written now. Raises ConnectionFailed when it is closed."""
+        """The bytes of a request, to be written now. Raises ConnectionFailed when it is closed.
+
+        What the encoder raises for a field that does not fit its type leaves the pipeline as it was.
+        """
         if self._closed_because:
             raise ConnectionFailed(f"the connection to {self.address} is closed: {self._closed_because}")
         assert len(self._in_flight) < self._in_flight_max, "a caller sends without waiting for any answer"
-        self._last_correlation_id = (self._last_correlation_id + 1) & CORRELATION_ID_MAX
+        correlation_id = (self._last_correlation_id + 1) & CORRELATION_ID_MAX
+        header = RequestHeader(request.API_KEY, version, correlation_id, self._client_id)
+        parts = framed(request.encode_parts(version, encode_request_header(header)))
         sent = SentRequest(
-            self._last_correlation_id,
+            correlation_id,
             type(request).__name__,
             request.API_KEY,
             version,
             self._clock.monotonic_ms() + timeout_ms,
             timeout_ms,
         )
+        self._last_correlation_id = correlation_id
         self._in_flight.append(sent)
-        header = RequestHeader(sent.api_key, version, sent.correlation_id, self._client_id)
-        return sent, framed(request.encode_parts(version, encode_request_header(header)))
+        return sent, parts
 
     def forget_last(self) -> None:
         """The request sent last has no answer: a produce with acks=0."""
