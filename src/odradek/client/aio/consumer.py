@@ -110,6 +110,8 @@ class Consumer:
         # Whether the poll that waits, or the next one, is to end with WakeupError.
         self._is_woken = False
         self._polled_at_ms = self._driver.now_ms
+        # When iteration polls although it has records, on the loop's clock.
+        self._polls_again_s = 0.0
         self._driver.run(self._core)
         if topics:
             self.subscribe(topics)
@@ -187,7 +189,8 @@ class Consumer:
         """
         self._begin_poll()
         try:
-            records = await self._poll(timeout, max_records or self._max_poll_records)
+            count = max_records or self._max_poll_records
+            records = await self._poll_until(timeout, lambda: self._take(count))
             self._handed_out.last = records
             return records
         finally:
@@ -199,10 +202,12 @@ class Consumer:
         It polls when its records are used up, and between two records a second after the last poll: so it
         commits, takes part in rebalances and is woken, however long records take.
         """
-        handed_out = self._handed_out
+        handed_out, now_s = self._handed_out, self._loop.time
         has_just_polled = False
         while True:
-            while handed_out.pending and (has_just_polled or not self._polls_again()):
+            while handed_out.pending and (
+                has_just_polled or (now_s() < self._polls_again_s and not self._is_woken)
+            ):
                 self._check_open()
                 has_just_polled = False
                 record = handed_out.pending.popleft()
@@ -210,14 +215,10 @@ class Consumer:
                 yield record
             self._begin_poll()
             try:
-                handed_out.put_back(await self._poll(None, self._max_poll_records))
+                handed_out.put_back(await self._poll_until(None, lambda: self._take(self._max_poll_records)))
                 has_just_polled = True
             finally:
                 self._is_polling = False
-
-    def _polls_again(self) -> bool:
-        """Whether iteration polls although it has records."""
-        return self._is_woken or self._driver.now_ms - self._polled_at_ms >= POLLS_AGAIN_MS
 
     def stream(self) -> AsyncIterator[ConsumerRecord]:
         """Each record, forever, as `async for record in consumer` does."""
@@ -257,13 +258,7 @@ class Consumer:
 
     def undo(self, pieces: Sequence[Piece]) -> None:
         """The application did not get these, the last ones that were returned."""
-        for piece in reversed(pieces):
-            state = self._core.subscription.states.get(piece.partition)
-            if state is not None and state.offset > piece.first:
-                state.offset = piece.first
-
-    async def _poll(self, timeout: float | None, count: int) -> list[ConsumerRecord]:
-        return await self._poll_until(timeout, lambda: self._take(count))
+        self._handed_out.undo(pieces)
 
     async def _poll_until(self, timeout: float | None, take: Callable[[], list[T]]) -> list[T]:
         """C1: at least one round, then until there is something or the end of the time; C2: see `_take`."""
@@ -311,6 +306,7 @@ class Consumer:
         """Note that the application polls. Raises WakeupError, before any record leaves the core."""
         self._core.polled(self._driver.now_ms)
         self._polled_at_ms = self._driver.now_ms
+        self._polls_again_s = self._loop.time() + POLLS_AGAIN_MS / 1000
         if self._is_woken:
             self._is_woken = False
             raise WakeupError("wakeup() was called")

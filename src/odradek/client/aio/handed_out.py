@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from odradek.base.ids import TopicPartition
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.subscription import Subscription
 
 
@@ -67,6 +68,14 @@ class HandedOut:
         kept = [one for one in self.pending if TopicPartition(one.topic, one.partition) not in gone]
         self._undone += len(self.pending) - len(kept)
         self.pending = deque(kept)
+
+    def undo(self, pieces: Iterable[Piece]) -> None:
+        """The application did not get these columns, the last ones that were taken."""
+        states = self._subscription.states
+        for piece in reversed(list(pieces)):
+            state = states.get(piece.partition)
+            if state is not None and state.offset > piece.first:
+                state.offset = piece.first
 
     def clear(self) -> None:
         """Forget all records."""
