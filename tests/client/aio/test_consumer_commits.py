@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 
 from odradek.aio import (
+    Cause,
     Consumer,
     ConsumerRecord,
     OffsetAndMetadata,
@@ -285,3 +286,14 @@ async def test_a_callback_that_fails_keeps_nothing_from_going_on(cluster: Cluste
         reader.commit_async({P0: 3}, ended)
     assert (ended.offsets, ended.codes) == ([3], [None])
     assert await committed(cluster) == 3
+
+
+@simulate(brokers=1, seeds=2)
+async def test_closing_does_not_wait_for_a_group_that_was_never_reached(cluster: Cluster) -> None:
+    """No broker has heard of the member, so that there is nothing to leave."""
+    reader = Consumer("orders", bootstrap_servers="nowhere:9092", group_id="billing")
+    assert not await reader.poll(1)
+    assert [why.cause for why in reader.why()][0] == Cause.NO_BROKER
+    begun = asyncio.get_running_loop().time()
+    await reader.close()
+    assert asyncio.get_running_loop().time() == begun

@@ -510,11 +510,10 @@ class Consumer:
             await self._commits.close()
 
     async def _say_goodbye(self) -> None:
-        member = self._core.member
         await self._rebalancing.give_up_all()
         self._core.unsubscribe()
         self._driver.pump()
-        while member is not None and not member.has_left:
+        while self._core.is_leaving:
             await self._driver.changed()
 
     async def __aenter__(self) -> Self:

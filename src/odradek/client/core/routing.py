@@ -133,6 +133,11 @@ class Routing:
         known = self._coordinators.get(to)
         return NO_BROKER if known is None else known.node
 
+    def was_found(self, to: ToCoordinator) -> bool:
+        """Whether this coordinator was ever found: before that no broker has got a request for it."""
+        known = self._coordinators.get(to)
+        return known is not None and known.as_of >= 0
+
     def why(self, now_ms: int) -> list[Why]:
         """The causes that lie here: no broker answers or lets the client in, a coordinator does not answer,
         or the controller is not known."""

@@ -30,7 +30,7 @@ from odradek.client.core.membership.classic_member import ClassicMember
 from odradek.client.core.membership.consumer_member import ConsumerMember
 from odradek.client.core.membership.givers import Givers
 from odradek.client.core.membership.member import Member, MemberOptions
-from odradek.client.core.requests import Core, Outcome, Send, earliest
+from odradek.client.core.requests import Core, Outcome, Send, ToCoordinator, earliest
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Why
 
@@ -170,6 +170,14 @@ class ConsumerCore:
         self.subscription.clear()
         if self.member is not None:
             self.member.leave()
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the group is still to be left: a coordinator that was never found has no member."""
+        member = self.member
+        if member is None or member.has_left:
+            return False
+        return self._routing.was_found(ToCoordinator(member.group))
 
     def take(self, count: int, convert: Convert | None = None) -> list[ConsumerRecord]:
         """See `Fetcher.take`."""
