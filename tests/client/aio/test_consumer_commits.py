@@ -293,7 +293,7 @@ async def test_closing_does_not_wait_for_a_group_that_was_never_reached(cluster:
     """No broker has heard of the member, so that there is nothing to leave."""
     reader = Consumer("orders", bootstrap_servers="nowhere:9092", group_id="billing")
     assert not await reader.poll(1)
-    assert [why.cause for why in reader.why()][0] == Cause.NO_BROKER
+    assert next(why.cause for why in reader.why()) == Cause.NO_BROKER
     begun = asyncio.get_running_loop().time()
     await reader.close()
     assert asyncio.get_running_loop().time() == begun

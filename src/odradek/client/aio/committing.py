@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicPartition
+from odradek.client.aio.arguments import committable
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, tell_committed
@@ -142,10 +143,7 @@ class Committing:
     def _chosen(self, offsets: Offsets | None) -> Mapping[TopicPartition, OffsetAndMetadata]:
         if offsets is None:
             return self._handed_out.positions()
-        return {
-            TopicPartition(*one): at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at)
-            for one, at in offsets.items()
-        }
+        return committable(offsets)
 
     def _changed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         positions = self._handed_out.positions()

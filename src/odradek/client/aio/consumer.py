@@ -23,6 +23,7 @@ from odradek.base.errors import ApiError, OdradekError, WakeupError
 from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
+from odradek.client.aio.arguments import check_names, partition_of, partitions_of, timestamps_of
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
 from odradek.client.aio.committing import CommitCallback, CommitOptions, Committing, Offsets
 from odradek.client.aio.consumer_settings import consumer_options
@@ -74,6 +75,7 @@ class Consumer:
         **more_settings: object,
     ) -> None:
         """Settings have Kafka's names in `settings`, or Python's as arguments. Raises SettingError."""
+        check_names(topics)
         given = {**(settings or {}), **more_settings}
         read = read_settings(Client.CONSUMER, given, ssl_context=ssl_context, token_provider=token_provider)
         options = consumer_options(read)
@@ -130,6 +132,7 @@ class Consumer:
         if isinstance(topics, str):
             raise TypeError("topics is a list of names, not one text")
         names = list(topics)
+        check_names(names)
         if bool(names) == (pattern is not None):
             raise ValueError("subscribe to topics, or to a pattern")
         if not self._core.group:
@@ -148,7 +151,7 @@ class Consumer:
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these partitions; no group assigns them, but a group may still hold the committed offsets."""
         self._check_open()
-        chosen = {TopicPartition(*one) for one in partitions}
+        chosen = set(partitions_of(partitions))
         gone = self.assignment() - chosen
         self._commits.begin_for(gone)
         self._handed_out.give_back(gone)
@@ -371,9 +374,7 @@ class Consumer:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The group's committed offsets; None where there is none."""
         self._check_group()
-        return await self._queries.committed(
-            [TopicPartition(*one) for one in partitions], self._timeout(timeout)
-        )
+        return await self._queries.committed(partitions_of(partitions), self._timeout(timeout))
 
     # --- positions
 
@@ -382,8 +383,9 @@ class Consumer:
         chosen = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
         if chosen.offset < 0:
             raise ValueError(f"an offset is at least 0, not {chosen.offset}")
-        (state,) = self._states([partition])
-        self._handed_out.give_back([TopicPartition(*partition)])
+        one = partition_of(partition)
+        (state,) = self._states([one])
+        self._handed_out.give_back([one])
         state.seek(chosen.offset, chosen.leader_epoch)
         self._driver.pump()
 
@@ -396,16 +398,16 @@ class Consumer:
         self._reset(partitions, LATEST)
 
     def _reset(self, partitions: Iterable[TopicPartition], timestamp: int) -> None:
-        chosen = list(partitions) or list(self.assignment())
+        chosen = partitions_of(partitions) or list(self.assignment())
         states = self._states(chosen)
-        self._handed_out.give_back(TopicPartition(*one) for one in chosen)
+        self._handed_out.give_back(chosen)
         for state in states:
             state.reset(timestamp)
         self._driver.pump()
 
     async def position(self, partition: TopicPartition, *, timeout: float | None = None) -> int:
         """The offset of the next record that the application gets; waits until it is known."""
-        one = TopicPartition(*partition)
+        one = partition_of(partition)
         (state,) = self._states([one])
         timeout_s = self._timeout(timeout)
 
@@ -421,7 +423,7 @@ class Consumer:
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these until `resume`; what is here already is kept."""
-        chosen = [TopicPartition(*one) for one in partitions]
+        chosen = partitions_of(partitions)
         states = self._states(chosen)
         self._handed_out.give_back(chosen)
         for state in states:
@@ -439,7 +441,7 @@ class Consumer:
 
     def lag(self, partition: TopicPartition) -> int | None:
         """How many offsets lie between the position and the end of what may be read; None while unknown."""
-        one = TopicPartition(*partition)
+        one = partition_of(partition)
         (state,) = self._states([one])
         end = state.end(is_committed_only=self._is_committed_only)
         position = self._handed_out.positions().get(one)
@@ -452,7 +454,7 @@ class Consumer:
         self._check_open()
         if any(timestamp < 0 for timestamp in timestamps.values()):
             raise ValueError("a timestamp is a number of milliseconds since 1970")
-        asked = {TopicPartition(*one): timestamp for one, timestamp in timestamps.items()}
+        asked = timestamps_of(timestamps)
         return await self._queries.find(asked, self._timeout(timeout))
 
     async def beginning_offsets(
@@ -471,7 +473,7 @@ class Consumer:
         self, partitions: Iterable[TopicPartition], timestamp: int, timeout: float | None
     ) -> dict[TopicPartition, int]:
         self._check_open()
-        asked = {TopicPartition(*one): timestamp for one in partitions}
+        asked = dict.fromkeys(partitions_of(partitions), timestamp)
         found = await self._queries.find(asked, self._timeout(timeout))
         return {one: at.offset for one, at in found.items() if at is not None}
 
@@ -553,7 +555,7 @@ class Consumer:
 
     def _states(self, partitions: Iterable[TopicPartition]) -> list[PartitionState]:
         self._check_open()
-        return [self._core.subscription.state(TopicPartition(*one)) for one in partitions]
+        return [self._core.subscription.state(one) for one in partitions_of(partitions)]
 
     def _timeout(self, timeout: float | None) -> float:
         return self._api_timeout_s if timeout is None else timeout

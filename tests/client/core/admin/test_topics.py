@@ -1,5 +1,7 @@
 """Topics: by name and by id, and what is asked again of a controller that moved."""
 
+from collections.abc import Callable
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused
 from odradek.base.uuids import render_uuid
+from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import (
     NewTopic,
     create_partitions,
@@ -118,3 +121,24 @@ def test_the_brokers_of_new_partitions_can_be_named() -> None:
     first, second = request.topics
     assert [one.broker_ids for one in first.assignments or []] == [[1, 2], [2, 3]]
     assert (second.count, second.assignments) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        (lambda: delete_topics("ab"), r"in a list, also a single one: \['ab'\]"),
+        (lambda: delete_topics(ids="ab"), r"in a list, also a single one: \['ab'\]"),
+        (lambda: describe_topics("ab"), r"in a list, also a single one: \['ab'\]"),
+        (lambda: create_topics(cast(Any, ["a"])), "a list of NewTopic, also a single one"),
+        (lambda: create_topics(cast(Any, NewTopic("a"))), "a list of NewTopic, also a single one"),
+    ],
+)
+def test_topics_are_named_in_a_list(operation: Callable[[], Operation[Any]], said: str) -> None:
+    """Else `delete_topics("ab")` would delete the topics a and b."""
+    with pytest.raises(TypeError, match=said):
+        Running(operation())
+
+
+def test_settings_of_a_new_topic_are_texts() -> None:
+    with pytest.raises(TypeError, match=r"the value of retention\.ms is a text, not int"):
+        Running(create_topics([NewTopic("a", configs={"retention.ms": 1000})]))  # type: ignore[dict-item]

@@ -81,6 +81,14 @@ class ConfigEntry:
     documentation: str | None
 
 
+def setting_text(name: str, value: object) -> str:
+    """The value of a setting, which is a text also where it is a number. Raises TypeError."""
+    if not isinstance(value, str):
+        kind = type(value).__name__
+        raise TypeError(f"the value of {name} is a text, not {kind}: as '86400000' or 'true'")
+    return value
+
+
 def description_request(resource_type: int, name: str) -> DescribeConfigsRequest:
     """Asks for all settings of one resource."""
     resource = DescribeConfigsResource(
@@ -174,11 +182,11 @@ def _alterable(name: str, change: Change) -> AlterableConfig:
         case None:
             return AlterableConfig(name, _DELETE, None)
         case Append(items):
-            return AlterableConfig(name, _APPEND, items)
+            return AlterableConfig(name, _APPEND, setting_text(name, items))
         case Subtract(items):
-            return AlterableConfig(name, _SUBTRACT, items)
+            return AlterableConfig(name, _SUBTRACT, setting_text(name, items))
         case text:
-            return AlterableConfig(name, _SET, text)
+            return AlterableConfig(name, _SET, setting_text(name, text))
 
 
 def _type_of(kind: str) -> int:

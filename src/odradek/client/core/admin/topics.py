@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
 from odradek.base.uuids import parse_uuid, render_uuid
+from odradek.client.core.admin.configs import setting_text
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
 from odradek.client.core.admin.operation import Operation, ask
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
@@ -112,7 +113,10 @@ def creation(topic: NewTopic) -> CreatableTopic:
         num_partitions=-1 if placed else topic.partitions,
         replication_factor=-1 if placed else topic.replication_factor,
         assignments=placed,
-        configs=[CreatableTopicConfig(name=key, value=value) for key, value in topic.configs.items()],
+        configs=[
+            CreatableTopicConfig(name=key, value=setting_text(key, value))
+            for key, value in topic.configs.items()
+        ],
     )
 
 
@@ -124,6 +128,7 @@ def describe_topics(
     An id is the text of `TopicDescription.topic_id`. Raises ApiError for an unknown topic, ValueError for a
     text that is no id.
     """
+    _check_listed(names, ids)
     if ids is None:
         send = Send(ToAny(), metadata_request(names), highest=METADATA_VERSION_MAX)
     elif names is not None:
@@ -147,6 +152,8 @@ def create_topics(topics: Sequence[NewTopic], *, validate_only: bool = False) ->
     Raises ElementsRefused if one is refused; the message says which others were created. Raises ValueError
     for a topic that is named twice.
     """
+    if not isinstance(topics, Iterable) or not all(isinstance(one, NewTopic) for one in topics):
+        raise TypeError("topics to create are a list of NewTopic, also a single one")
     by_name = {one.name: one for one in topics}
     if len(by_name) < len(topics):
         raise ValueError("a topic is named more than once")
@@ -182,6 +189,7 @@ def delete_topics(names: Sequence[str] = (), *, ids: Sequence[str] = ()) -> Oper
     ElementsRefused if one is refused; the message says which others were deleted. Raises ValueError for a
     text that is no id.
     """
+    _check_listed(names, ids)
     by_id = {one: _topic_id(one) for one in ids}
 
     def request(some: Sequence[str]) -> Message:
@@ -242,6 +250,13 @@ def create_partitions(
     requests = at_once(ToController(), request)
     results: Results[str, None] = yield from ask_each(totals, requests, CreatePartitionsResponse, answered)
     results.all_or_raise("validated" if validate_only else "changed")
+
+
+def _check_listed(*several: Sequence[str] | None) -> None:
+    """Check that a text is not taken for the names of its letters. Raises TypeError."""
+    for given in several:
+        if isinstance(given, str):
+            raise TypeError(f"topics are named in a list, also a single one: [{given!r}]")
 
 
 def _topic_id(text: str) -> UUID:
