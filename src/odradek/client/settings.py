@@ -326,16 +326,20 @@ TABLE: Final[tuple[Setting[Any], ...]] = tuple(
 
 _SYSTEM: Final = "the system chooses the sizes of a socket's buffers"
 _OBJECT: Final = "pass a Python callable or object to the client"
+_BYTES: Final = "keys and values are bytes: encode them before they are sent"
+_PARTITION: Final = "name the partition of a record when it is sent; else its key decides, by murmur2"
 _NO_EFFECT: Final[Mapping[str, str]] = {
     "send.buffer.bytes": _SYSTEM,
     "receive.buffer.bytes": _SYSTEM,
     "client.dns.lookup": "all addresses of a name are tried",
-    "key.serializer": _OBJECT,
-    "value.serializer": _OBJECT,
+    "key.serializer": _BYTES,
+    "value.serializer": _BYTES,
     "key.deserializer": _OBJECT,
     "value.deserializer": _OBJECT,
     "interceptor.classes": _OBJECT,
-    "partitioner.class": _OBJECT,
+    "partitioner.class": _PARTITION,
+    "partitioner": _PARTITION,
+    "consumer.timeout.ms": "poll(timeout) returns an empty list when its time is over",
     "metric.reporters": "read the metrics of the client instead",
     "metrics.recording.level": "all metrics are recorded",
     "enable.metrics.push": "no metrics are sent to brokers",
