@@ -297,3 +297,16 @@ async def test_closing_does_not_wait_for_a_group_that_was_never_reached(cluster:
     begun = asyncio.get_running_loop().time()
     await reader.close()
     assert asyncio.get_running_loop().time() == begun
+
+
+@simulate(brokers=1, seeds=2)
+async def test_a_commit_that_is_refused_here_holds_up_no_other(cluster: Cluster) -> None:
+    await stocked(cluster)
+    async with consumer(cluster, "orders") as reader:
+        assert len(await first(reader)) == 3
+        with pytest.raises(ValueError, match="the offset -5 of orders-0 is not from 0 to"):
+            await reader.commit({P0: -5})
+        with pytest.raises(ValueError, match="the offset -5 of orders-0 is not from 0 to"):
+            reader.commit_async({P0: -5})
+        await reader.commit(timeout=5)
+        assert await committed(cluster) == 3

@@ -93,7 +93,8 @@ class Committing:
 
     async def commit(self, offsets: Offsets | None, timeout_s: float) -> None:
         """Commit these offsets, or those behind what was read, after the commits before. Raises ApiError."""
-        await self._commit(self._turns.join(), self._chosen(offsets), timeout_s)
+        chosen = self._chosen(offsets)  # before the turn: what is refused takes none
+        await self._commit(self._turns.join(), chosen, timeout_s)
 
     def begin(self, offsets: Offsets | None, timeout_s: float, callback: CommitCallback | None) -> None:
         """Begin a commit of the application's, and tell `callback` how it has ended; else log its error."""
