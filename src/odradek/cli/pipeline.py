@@ -197,12 +197,13 @@ class _Progress:
         rate = round(commit.records * 1000 / max(1, commit.took_ms))
         dead = f", {_counted(commit.dead_letters, 'dead letter')}" if commit.dead_letters else ""
         gone = f", {_counted(commit.deletes, 'deletion')}" if commit.deletes else ""
+        late = f", {_counted(commit.late, 'late row')}" if commit.late else ""
         holes = sum(end - start for parts in commit.holes.values() for start, end in parts.values())
         lost = f", {counted(holes)} offsets lost to retention" if holes else ""
         left = f", {records_behind / rate:,.0f} s left" if rate and records_behind else ""
         say(
             f"{self._prefix}batch {commit.batch}: {_counted(commit.records, 'record')},"
-            f" {_counted(commit.rows, 'row')}{gone}{dead}{lost}, {rate:,} records/s;"
+            f" {_counted(commit.rows, 'row')}{gone}{dead}{late}{lost}, {rate:,} records/s;"
             f" lag {counted(records_behind)}{left}"
         )
 
@@ -270,6 +271,7 @@ def status(options: Options) -> None:
             "records": last.records if last else 0,
             "records_total": last.records_total if last else 0,
             "dead_letters_total": last.dead_letters_total if last else 0,
+            "late_total": last.late_total if last else 0,
             "lag": total,
             "partitions": rows,
         }
@@ -279,9 +281,10 @@ def status(options: Options) -> None:
         say(f"Pipeline {description.name} has committed nothing yet; lag {counted(total)}.")
     else:
         rate = round(last.records * 1000 / max(1, last.took_ms))
+        late = f", {_counted(last.late_total, 'late row')}" if last.late_total else ""
         say(
             f"Pipeline {description.name}: {_counted(last.records_total, 'record')},"
-            f" {_counted(last.dead_letters_total, 'dead letter')}, lag {counted(total)}."
+            f" {_counted(last.dead_letters_total, 'dead letter')}{late}, lag {counted(total)}."
         )
         say(f"Batch {last.batch} was committed at {timed(last.committed_at_ms)}: {rate:,} records/s.")
     say("")

@@ -80,7 +80,7 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
             "[batch]\nrecords_max = 0\n[sink]",
             "batch.records_max must be a whole number of at least 1",
         ),
-        ("[sink]", "[[transform]]\n[sink]", "each [[transform]] has either sql or python"),
+        ("[sink]", "[[transform]]\n[sink]", "each [[transform]] has one of sql, python, join,"),
         (
             "[sink]",
             '[[transform]]\npython = "clean"\n[sink]',

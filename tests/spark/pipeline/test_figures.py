@@ -3,6 +3,7 @@
 import http.client
 import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def run_measured(directory: Path, topics: FakeTopics, figures: Figures, clock: M
     class SlowJob(FakeJob):
         def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
             clock.advance(2_000)
-            return super().write(ranges, fields, directory)
+            return replace(super().write(ranges, fields, directory), late=3)
 
     with Table(description.table, description.name, synced=lambda path: None) as table:
         table.open_for_writing()
@@ -60,6 +61,7 @@ def test_a_run_has_figures_that_go_on_where_the_one_before_ended(tmp_path: Path)
     assert first["records_total{}"] == 2
     assert first["batches_total{}"] == 1
     assert first["dead_letters{}"] == 1
+    assert first["late_rows_total{}"] == 3
     assert first["lag{partition=0,topic=flights}"] == 1
     assert first["last_look_timestamp_seconds{}"] == asked_s
     assert first["last_commit_timestamp_seconds{}"] == asked_s + 2
@@ -73,6 +75,7 @@ def test_a_run_has_figures_that_go_on_where_the_one_before_ended(tmp_path: Path)
         2,
         1,
     )
+    assert second["late_rows_total{}"] == 6
     assert second["lag{partition=0,topic=flights}"] == 0
 
 

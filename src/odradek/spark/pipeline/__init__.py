@@ -13,6 +13,8 @@
                  key_proof verifies; change_events reads the envelopes of a database
     avro         columns and values of a schema            row_offsets  where rows and dead letters come from
     figures      what Prometheus reads of a run, served by figures_listener
+    transforms   what stages may say; stages runs them, stage_state keeps what they keep, staged_source is
+                 what their queries read
     local_paths  paths as Spark takes them
 
 Invariant: a batch's rows, dead letters and offsets become visible by one rename, or by one commit of the

@@ -22,7 +22,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,30 +33,21 @@ from odradek.spark.pipeline.change_events import Envelope
 from odradek.spark.pipeline.decoding import FORMATS, Decoder
 from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
 from odradek.spark.pipeline.keys import KEY_FORMATS, TOMBSTONES, Keying, check_keying
+from odradek.spark.pipeline.toml_table import MISSING, TomlTable
+from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, read_transform
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
-_MISSING: Final = object()
 _FROM_VARIABLE: Final = ".env"
 SINK_FORMATS: Final = ("parquet", "delta", "iceberg", "topic")
 TOPIC: Final = "topic"
 """The format of a sink that is a topic."""
 VALUE_FORMATS: Final = ("json", "raw")
-_TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 NO_COMPACTION: Final = (
     "a table of Parquet files has no log in which one commit could put one file in the place of several, so"
     ' that readers would see rows twice or not at all; take format = "delta" or "iceberg" in [sink], or make'
     " fewer and larger batches with interval_s in [batch]"
 )
 """Why tables of Parquet files are not compacted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Transform:
-    """One stage from frame to frame: an SQL query over `records`, or a function of a Python file."""
-
-    sql: str = ""
-    python_file: Path | None = None
-    function: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +112,12 @@ class Description:
         return f"_odradek-pipeline-{self.name}"
 
     @property
+    def table_formats(self) -> tuple[str, ...]:
+        """The formats of the sink and of the tables that are joined."""
+        joined = [one.format for one in self.transforms if isinstance(one, TableJoin)]
+        return tuple(dict.fromkeys([self.sink_format, *joined]))
+
+    @property
     def fields_file(self) -> Path:
         """Where inferred and added fields are kept."""
         return self.file.with_suffix(".fields.json")
@@ -139,27 +135,27 @@ def read_description(file: Path) -> Description:
         raise SettingError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError(f"{file} is not TOML: {error}") from None
-    top = _Table(file, "", document)
+    top = TomlTable(file, "", document)
     source, decode, sink = (top.table(name) for name in ("source", "decode", "sink"))
     batch, dead_letters, compact = (top.table(name) for name in ("batch", "dead_letters", "compact"))
     name = top.text("name", file.stem)
     if not _NAME.fullmatch(name):
         raise top.wrong("name", "a name of letters, digits, dots, dashes and underscores")
-    servers = source.text("bootstrap_servers", os.environ.get("ODRADEK_BOOTSTRAP_SERVERS") or _MISSING)
+    servers = source.text("bootstrap_servers", os.environ.get("ODRADEK_BOOTSTRAP_SERVERS") or MISSING)
     parse_bootstrap_servers(servers)
-    format_name = decode.choice("format", FORMATS, _MISSING)
+    format_name = decode.choice("format", FORMATS, MISSING)
     delimiter = decode.text("delimiter", ",")
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise decode.wrong("delimiter", "one character")
     sink_format = sink.choice("format", SINK_FORMATS, "parquet")
     sink_topic, value_format = _topic(file, sink, sink_format, format_name)
-    transforms = tuple(_transform(one) for one in top.tables("transform"))
+    transforms = tuple(read_transform(one) for one in top.tables("transform"))
     avro, given_fields = _avro(file, decode, format_name)
     described = Description(
         file=file,
         name=name,
         bootstrap_servers=servers,
-        topics=source.texts("topics", _MISSING),
+        topics=source.texts("topics", MISSING),
         starts_at_latest=source.choice("start", ("earliest", "latest"), "earliest") == "latest",
         isolation=source.choice("isolation", ("read_committed", "read_uncommitted"), "read_committed"),
         continues_after_loss=source.choice("on_lost_offsets", ("fail", "continue"), "fail") == "continue",
@@ -170,7 +166,7 @@ def read_description(file: Path) -> Description:
         adds_fields=decode.choice("new_fields", ("add", "dead-letter"), "add") == "add",
         delimiter=delimiter,
         transforms=transforms,
-        table=file.parent / sink.text("path", _MISSING),
+        table=file.parent / sink.text("path", MISSING),
         sink_format=sink_format,
         partition_by=sink.texts("partition_by", ()),
         keying=Keying(
@@ -223,10 +219,12 @@ def write_fields(description: Description, fields: Fields) -> None:
 
 
 def check_transforms(description: Description) -> None:
-    """Raises SettingError for a transform whose file is not there."""
+    """Raises SettingError for a transform whose file or table is not there."""
     for one in description.transforms:
-        if one.python_file is not None and not one.python_file.is_file():
+        if isinstance(one, Code) and one.python_file is not None and not one.python_file.is_file():
             raise SettingError(f"there is no file {one.python_file}, which a transform names")
+        if isinstance(one, TableJoin) and not one.table.exists():
+            raise SettingError(f"there is no table {one.table}, which a transform joins")
 
 
 def _protection(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
@@ -263,7 +261,7 @@ def _dotted(path: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{path}{key}", value
 
 
-def _avro(file: Path, decode: "_Table", format_name: str) -> tuple[AvroFormat | None, Fields]:
+def _avro(file: Path, decode: TomlTable, format_name: str) -> tuple[AvroFormat | None, Fields]:
     """How values of Avro are written, None for other formats, and the given fields. Raises SettingError."""
     if format_name != "avro":
         for key in ("schema", "skip_header"):
@@ -273,13 +271,13 @@ def _avro(file: Path, decode: "_Table", format_name: str) -> tuple[AvroFormat | 
     for key in ("fields", "new_fields"):
         if decode.has(key):
             raise SettingError(f"{file}: decode.{key} has no effect with Avro: the schema has the fields")
-    schema_file = file.parent / decode.text("schema", _MISSING)
+    schema_file = file.parent / decode.text("schema", MISSING)
     schema = read_schema(schema_file)
-    header = decode.choice("skip_header", HEADERS, _MISSING) if decode.has("skip_header") else ""
+    header = decode.choice("skip_header", HEADERS, MISSING) if decode.has("skip_header") else ""
     return AvroFormat(schema, header), check_fields(fields_of(schema, schema_file), str(schema_file))
 
 
-def _topic(file: Path, sink: "_Table", sink_format: str, format_name: str) -> tuple[str, str]:
+def _topic(file: Path, sink: TomlTable, sink_format: str, format_name: str) -> tuple[str, str]:
     """The topic that rows go to and how values are written; both "" for a table. Raises SettingError."""
     if sink_format != TOPIC:
         for key in ("topic", "value_format"):
@@ -351,7 +349,7 @@ def _check_format(described: Description, *, is_compacted: bool) -> None:
     check_keying(described.keying, described.sink_format, described.file)
 
 
-def _envelope(decode: "_Table") -> Envelope | None:
+def _envelope(decode: TomlTable) -> Envelope | None:
     """How changes are written; None if values are the rows themselves."""
     if not decode.has("cdc"):
         return None
@@ -366,119 +364,3 @@ def _envelope(decode: "_Table") -> Envelope | None:
     )
     cdc.refuse_the_rest()
     return found
-
-
-def _transform(one: "_Table") -> Transform:
-    sql, python = one.text("sql", ""), one.text("python", "")
-    one.refuse_the_rest()
-    if bool(sql) == bool(python):
-        raise SettingError(f"{one.file}: each [[transform]] has either sql or python")
-    if sql:
-        return Transform(sql=sql)
-    path, colon, function = python.rpartition(":")
-    if not colon or not path.endswith(".py") or not function.isidentifier():
-        raise one.wrong("python", 'a file and a function, as in "clean.py:clean"')
-    return Transform(python_file=one.file.parent / path, function=function)
-
-
-class _Table:
-    """One table of the file; knows which of its keys were looked at."""
-
-    def __init__(self, file: Path, path: str, content: Mapping[str, Any]) -> None:
-        self.file = file
-        self._path = path
-        self._content = content
-        self._known: list[str] = []
-
-    def wrong(self, key: str, wanted: str) -> SettingError:
-        """The error for a value that is not `wanted`."""
-        return SettingError(
-            f"{self.file}: {self._path}{key} must be {wanted}, not {self._content.get(key)!r}"
-        )
-
-    def has(self, key: str) -> bool:
-        """Whether the table has that key, which is one that it may have."""
-        self._known.append(key)
-        return key in self._content
-
-    def content(self, key: str) -> Mapping[str, Any]:
-        """A table as it is; empty if it is missing."""
-        found: Mapping[str, Any] = self._value(key, {}, dict, "a table")
-        return found
-
-    def table(self, key: str) -> "_Table":
-        """A table; empty if it is missing."""
-        return _Table(self.file, f"{self._path}{key}.", self.content(key))
-
-    def tables(self, key: str) -> list["_Table"]:
-        """An array of tables, `[[key]]`; empty if it is missing."""
-        found = self._value(key, [], list, "written as [[transform]]")
-        if not all(isinstance(one, dict) for one in found):
-            raise self.wrong(key, "written as [[transform]]")
-        return [_Table(self.file, f"{self._path}{key}.", one) for one in found]
-
-    def text(self, key: str, default: object) -> str:
-        """Text that is not empty."""
-        found: str = self._value(key, default, str, "text")
-        if key in self._content and not found.strip():
-            raise self.wrong(key, "text that is not empty")
-        return found
-
-    def topic(self, key: str) -> str:
-        """The name of a topic."""
-        found = self.text(key, _MISSING)
-        if not _TOPIC_NAME.fullmatch(found):
-            raise self.wrong(key, "the name of a topic")
-        return found
-
-    def texts(self, key: str, default: object) -> tuple[str, ...]:
-        """A list of texts."""
-        found = self._value(key, default, list if key in self._content else tuple, "a list of texts")
-        if not all(isinstance(one, str) and one for one in found) or (not found and default is _MISSING):
-            raise self.wrong(key, "a list of texts")
-        return tuple(dict.fromkeys(found))
-
-    def columns(self, key: str) -> tuple[str, ...]:
-        """The name of a column or a list of them; empty if it is missing."""
-        if isinstance(self._content.get(key), str):
-            return (self.text(key, ""),)
-        found = self.texts(key, ())
-        if key in self._content and not found:
-            raise self.wrong(key, "a column or a list of columns")
-        return found
-
-    def option(self, key: str, choices: tuple[str, ...]) -> str:
-        """One of `choices`; "" if it is missing."""
-        return self.choice(key, choices, _MISSING) if key in self._content else self.text(key, "")
-
-    def choice(self, key: str, choices: tuple[str, ...], default: object) -> str:
-        """One of `choices`."""
-        found = self.text(key, default)
-        if found not in choices:
-            raise self.wrong(key, f"one of {', '.join(choices)}")
-        return found
-
-    def number(self, key: str, default: int, *, lowest: int = 0) -> int:
-        """A whole number of at least `lowest`."""
-        found: int = self._value(key, default, int, "a whole number")
-        if isinstance(found, bool) or not lowest <= found < 1 << 53:
-            raise self.wrong(key, f"a whole number of at least {lowest}")
-        return found
-
-    def refuse_the_rest(self) -> None:
-        """Raises SettingError for a key that was not asked for."""
-        for key in self._content:
-            if key not in self._known:
-                close = get_close_matches(key, self._known, 1)
-                hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(self._known)}"
-                raise SettingError(f"{self.file}: there is no setting {self._path}{key}; {hint}")
-
-    def _value(self, key: str, default: object, kind: type, wanted: str) -> Any:
-        self._known.append(key)
-        if key not in self._content:
-            if default is _MISSING:
-                raise SettingError(f"{self.file}: {self._path}{key} is missing")
-            return default
-        if not isinstance(self._content[key], kind):
-            raise self.wrong(key, wanted)
-        return self._content[key]

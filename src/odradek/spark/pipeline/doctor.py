@@ -17,6 +17,7 @@ from odradek.spark.pipeline.formats import LAKES, table_of
 from odradek.spark.pipeline.lake import LakeTable
 from odradek.spark.pipeline.ledger import Commit
 from odradek.spark.pipeline.planning import View, lag, partition_offsets, plan_batch
+from odradek.spark.pipeline.stage_state import StageState, stages_of
 from odradek.spark.pipeline.topic_sink import check_sink_topic
 from odradek.spark.session import cache_directory
 
@@ -74,14 +75,14 @@ def _java() -> str:
 
 
 def _jars(description: Description) -> str:
-    lake = LAKES.get(description.sink_format)
-    if lake is None:
+    jars = [jar for one in description.table_formats if one in LAKES for jar in LAKES[one].jars]
+    if not jars:
         return f"none are needed for {'a topic' if description.sink_format == TOPIC else 'Parquet'}"
     directory = cache_directory() / "jars"
-    missing = [one.file for one in lake.jars if not (directory / one.file).is_file()]
+    missing = [one.file for one in jars if not (directory / one.file).is_file()]
     if missing:
         return f"the next run fetches {', '.join(missing)}"
-    return f"{', '.join(one.file for one in lake.jars)} in {directory}"
+    return f"{', '.join(one.file for one in jars)} in {directory}"
 
 
 def _fields(description: Description) -> str:
@@ -93,7 +94,9 @@ def _fields(description: Description) -> str:
 
 def _transforms(description: Description) -> str:
     check_transforms(description)
-    return f"{len(description.transforms)} of them" if description.transforms else "none"
+    stages = stages_of(description.transforms)
+    kept = f"; with state: {len(stages)}" if stages else ""
+    return f"{len(description.transforms)} of them{kept}" if description.transforms else "none"
 
 
 def _sink(description: Description) -> str:
@@ -101,9 +104,12 @@ def _sink(description: Description) -> str:
     if description.sink_topic:
         check_sink_topic(description)
         kept, empty = f"{description.sink_topic} (ledger in {description.table})", "has no batch yet"
-    last = table_of(description).last()
+    table = table_of(description)
+    last = table.last()
     if last is None:
         return f"{kept} {empty}"
+    if last.batch in table.batches():  # otherwise the next run records the batch, and its state with it
+        StageState(table.ledger).check(last, stages_of(description.transforms))
     return f"{kept} is at batch {last.batch:,}; records so far: {last.records_total:,}"
 
 

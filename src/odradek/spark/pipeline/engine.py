@@ -32,6 +32,7 @@ from odradek.spark.pipeline.planning import (
     partition_offsets,
     plan_batch,
 )
+from odradek.spark.pipeline.stage_state import stages_of
 
 # How often one batch may be written because it brought new fields; each time there is at least one.
 WRITES_MAX = 5
@@ -66,6 +67,10 @@ class Written:
     deletes: int = 0
     superseded: int = 0
     ignored: int = 0
+    late: int = 0
+    """Rows that came too late for a stage, once for each window that they were too late for."""
+    state: str = ""
+    """The digest of what the stages keep for the next batch; "" if they keep nothing."""
     new_fields: Fields = field(default_factory=dict)
     """Fields that records have and the table lacks. If there are any, the files lack them."""
 
@@ -128,7 +133,7 @@ class Job(Protocol):
     """Writes the rows of a batch."""
 
     def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
-        """Write rows and dead letters of these ranges into `directory`, which is empty."""
+        """Write rows and dead letters of these ranges, if any, into `directory`, which is empty."""
 
     def replay(self, letters: Sequence[Path], fields: Fields, directory: Path) -> Written:
         """Write what the dead letters in these files become into `directory`, which is empty."""
@@ -254,6 +259,10 @@ class Engine:
             deletes=written.deletes,
             superseded=written.superseded,
             ignored=written.ignored,
+            late=written.late,
+            late_total=written.late + before.late_total,
+            stages=stages_of(self._description.transforms),
+            state=written.state,
             is_replay=True,
         )
         self._publish(staging, commit)
@@ -311,8 +320,6 @@ class Engine:
         raise TableRefused(f"a batch still shows new fields after it was written {WRITES_MAX} times")
 
     def _write_ranges(self, plan: Plan, staging: Path) -> Written:
-        if not plan.ranges:
-            return Written(0, 0, 0, {}, keeps_origin=True)
         written = self._job.write(plan.ranges, self._fields, staging)
         self._check_dead_letters(written)
         return written
@@ -349,6 +356,10 @@ class Engine:
             deletes=written.deletes,
             superseded=written.superseded,
             ignored=written.ignored,
+            late=written.late,
+            late_total=written.late + (before.late_total if before else 0),
+            stages=stages_of(self._description.transforms),
+            state=written.state,
         )
 
     def _commit_to_group(self, plan: Plan) -> None:

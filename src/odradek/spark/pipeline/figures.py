@@ -1,7 +1,8 @@
 """The figures of a run for Prometheus. What the run does is heard; the text is made when it is asked for.
 
-The figures of the table (records, dead letters, batches, last commit) are those of its last commit, so they
-go on where an earlier run ended. The lag is that of the last look at the topics; its time is a figure, too.
+The figures of the table (records, dead letters, late rows, batches, last commit) are those of its last
+commit, so they go on where an earlier run ended. The lag is that of the last look at the topics; its time is
+a figure, too.
 
 Prometheus reads from a thread of its own: every value here is replaced as a whole, and never changed.
 """
@@ -93,6 +94,7 @@ class Figures:
         yield gauge(
             "dead_letters", "Records that are dead letters, and that no replay has taken back", letters
         )
+        yield counter("late_rows", "Rows that came too late for a stage", last.late_total if last else 0)
         if last is not None:
             at = last.committed_at_ms / 1000
             yield gauge("last_commit_timestamp_seconds", "When the last batch was committed", at)

@@ -65,8 +65,8 @@ def session_settings(formats: Sequence[str]) -> dict[str, str]:
 
 
 def session_for(descriptions: Sequence[Description]) -> Any:
-    """A Spark session that can write the tables of these pipelines. Raises OdradekError."""
-    formats = [one.sink_format for one in descriptions]
+    """A Spark session for the tables that these pipelines write and join. Raises OdradekError."""
+    formats = [name for one in descriptions for name in one.table_formats]
     return spark_session(" ".join(one.name for one in descriptions), settings=session_settings(formats))
 
 

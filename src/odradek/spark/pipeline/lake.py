@@ -23,7 +23,16 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from odradek.base.closing import Closing
-from odradek.spark.pipeline.ledger import COMMIT, DEAD_LETTERS, Commit, Table, TableRefused, refuse_others
+from odradek.spark.pipeline.ledger import (
+    COMMIT,
+    DEAD_LETTERS,
+    LATE,
+    STATE,
+    Commit,
+    Table,
+    TableRefused,
+    refuse_others,
+)
 
 LEDGER: Final = "_odradek"
 MARKER: Final = "odradek.marker"
@@ -218,12 +227,12 @@ class LakeTable(Closing):
             staging = self.ledger.stage()
             self.ledger.seal(staging, commit)
         for one in staging.iterdir():
-            if one.name not in (COMMIT, DEAD_LETTERS):
+            if one.name not in (COMMIT, DEAD_LETTERS, LATE, STATE):
                 shutil.rmtree(one) if one.is_dir() else one.unlink()
         self.ledger.publish(staging, commit)
 
 
 def _without_rows(commit: Commit) -> Commit:
-    """The commit with the files that the ledger keeps: those of dead letters."""
-    kept = {name: rows for name, rows in commit.files.items() if name.startswith(DEAD_LETTERS)}
+    """The commit with the files that the ledger keeps: those of dead letters and of late rows."""
+    kept = {name: rows for name, rows in commit.files.items() if name.startswith((DEAD_LETTERS, LATE))}
     return replace(commit, files=kept)

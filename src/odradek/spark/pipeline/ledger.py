@@ -4,6 +4,7 @@
       batch=1/part-....parquet            rows; Spark shows the column `batch`
       batch=1/_commit.json                offsets, counts and files of the batch
       batch=1/_dead_letters/part-...      records without a row
+      batch=1/_late, batch=1/_state       of stages that keep state; see `stage_state`
       _staging-<random>/                  a batch that is being written; swept away by the next run
       _lock                               held by the process that writes; dies with it
 
@@ -30,6 +31,10 @@ COMMIT: Final = "_commit.json"
 DEAD_LETTERS: Final = "_dead_letters"
 DELETES: Final = "_deletes"
 """Where a staged batch has the keys whose rows it deletes; no part of a committed batch."""
+STATE: Final = "_state"
+"""Where a batch has what its stages keep for the next one; see `stage_state`."""
+LATE: Final = "_late"
+"""Where a batch has the rows that came too late for a stage."""
 _LOCK: Final = "_lock"
 _STAGING: Final = "_staging-"
 _BATCH: Final = re.compile(r"batch=([1-9][0-9]*)")
@@ -80,6 +85,14 @@ class Commit:
     """Rows and deletions that gave way to a newer one of the same key within the batch."""
     ignored: int = 0
     """Records without a value that were skipped, as told."""
+    late: int = 0
+    """The rows that came too late for a stage, once for each window that they were too late for."""
+    late_total: int = 0
+    """Those of this batch and of all before."""
+    stages: Sequence[str] = ()
+    """The stages that keep state, in words."""
+    state: str = ""
+    """The digest of what they keep; "" before they have seen a batch."""
     is_replay: bool = False
     """Whether it read all dead letters that were open, and no topic; see `dead_letters`."""
     version: int = _VERSION

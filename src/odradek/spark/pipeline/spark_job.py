@@ -24,15 +24,18 @@ from odradek.base.errors import OdradekError, SettingError
 from odradek.spark.first_sentence import sentence_first_of_rows
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.decoding import Decoder
-from odradek.spark.pipeline.description import TOPIC, Description, Transform
+from odradek.spark.pipeline.description import TOPIC, Description
 from odradek.spark.pipeline.engine import Written
 from odradek.spark.pipeline.fields import ORIGIN, Fields
 from odradek.spark.pipeline.keyed_rows import column, newest_of_keys
 from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, decode_changes
-from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES
+from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES, LATE, Table
 from odradek.spark.pipeline.local_paths import spark_path
+from odradek.spark.pipeline.stage_state import StageState, digest_of
+from odradek.spark.pipeline.stages import StatefulStages, joined
 from odradek.spark.pipeline.topic_rows import json_texts_of, records_of
 from odradek.spark.pipeline.topics import source_options
+from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, Windows
 
 # Column types in Spark's words and in Arrow's; JSON is kept as text.
 SPARK_TYPES = {"long": "bigint", "json": "string"}
@@ -61,17 +64,29 @@ class JobFailed(OdradekError):
 
 
 class SparkJob:
-    """The port `Job` of the engine, on one session. Raises SettingError for transforms it cannot load."""
+    """The port `Job` of the engine, on one session. Raises SettingError for transforms it cannot load.
 
-    def __init__(self, description: Description, spark: SparkSession) -> None:
+    A job that writes batches takes what stages keep from the batches of `ledger`, which is open for writing.
+    """
+
+    def __init__(self, description: Description, spark: SparkSession, ledger: Table | None = None) -> None:
         self._description = description
         self._spark = spark
+        self._state = None if ledger is None else StageState(ledger)
         self._stages = [_stage(one) for one in description.transforms]
 
     def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
         """Write rows of `ranges` into `directory`, dead letters below it. Raises JobFailed, SettingError."""
+        if not ranges:
+            return self._without_records(directory)
         most = self._description.dead_letters_max
         return self._guarded(lambda: self._write(self._read(ranges), fields, directory, most))
+
+    def _without_records(self, directory: Path) -> Written:
+        """What the stages keep stays as it is."""
+        if self._state is not None:
+            self._state.begin(directory)
+        return Written(0, 0, 0, {}, keeps_origin=True, state=digest_of(directory))
 
     def replay(self, letters: Sequence[Path], fields: Fields, directory: Path) -> Written:
         """Write what the dead letters in these files become. Raises JobFailed, SettingError."""
@@ -117,38 +132,51 @@ class SparkJob:
         if dead_letters_max is not None and dead > dead_letters_max:  # the engine will commit nothing of it
             return Written(records, 0, dead, {}, keeps_origin=True, first_error=first_error)
         readable = decoded.where("_error is null").drop("_raw", "_error", "_new_fields")
-        rows = self._transformed(readable.where("_change is null").drop("_change"))
-        self._check_columns(rows)
-        if self._description.sink_format == TOPIC:
-            # Behind transforms a column of that name may be anything.
-            texts = [] if self._stages else json_texts_of(fields)
-            rows = records_of(rows, self._description.value_format, texts)
-        deletes = superseded = 0
-        if self._has_keys(rows):
-            deletes, superseded = self._save_newest(
-                rows, readable.where(f.col("_change") == DELETE), directory
-            )
-        else:
-            # Partitions of a lake table are its own; its rows are staged without.
-            is_table = self._description.sink_format == "parquet"
-            _save(rows, directory, self._description.partition_by if is_table else ())
+        if self._state is not None:
+            self._state.begin(directory)
+        stateful = StatefulStages(directory, self._state.batch if self._state else 1)
+        try:
+            rows, late = self._transformed(readable.where("_change is null").drop("_change"), stateful)
+            deletes, superseded = self._save_rows(rows, fields, readable, directory)
+        finally:
+            stateful.close()
         files = {
             str(one.relative_to(directory)): pq.read_metadata(one).num_rows
             for one in directory.rglob("*.parquet")
         }
-        written = sum(count for name, count in files.items() if not name.startswith((DEAD_LETTERS, DELETES)))
-        keeps_origin = set(ORIGIN[:3]) <= set(rows.columns)
+        beside = (DEAD_LETTERS, DELETES, LATE)
+        written = sum(count for name, count in files.items() if not name.startswith(beside))
+        # A window's row is of many records, of other batches too.
+        has_windows = any(isinstance(one, Windows) for one in self._stages)
         return Written(
             records,
             written,
             dead,
             files,
-            keeps_origin,
-            first_error,
+            keeps_origin=set(ORIGIN[:3]) <= set(rows.columns) and not has_windows,
+            first_error=first_error,
             deletes=deletes,
             superseded=superseded,
             ignored=int(counts["ignored"]),
+            late=late,
+            state=digest_of(directory),
         )
+
+    def _save_rows(
+        self, rows: DataFrame, fields: Fields, readable: DataFrame, directory: Path
+    ) -> tuple[int, int]:
+        """Write the rows; returns the numbers of deletions and of what gave way."""
+        self._check_columns(rows)
+        if self._description.sink_format == TOPIC:
+            # Behind transforms a column of that name may be anything.
+            texts = [] if self._stages else json_texts_of(fields)
+            rows = records_of(rows, self._description.value_format, texts)
+        if self._has_keys(rows):
+            return self._save_newest(rows, readable.where(f.col("_change") == DELETE), directory)
+        # Partitions of a lake table are its own; its rows are staged without.
+        is_table = self._description.sink_format == "parquet"
+        _save(rows, directory, self._description.partition_by if is_table else ())
+        return 0, 0
 
     def _has_keys(self, rows: DataFrame) -> bool:
         """Whether the rows have the columns of a key. Raises SettingError if transforms left one out."""
@@ -217,16 +245,23 @@ class SparkJob:
         decoder, keying = self._description.decoder(fields), self._description.keying
         return read.mapInArrow(partial(_decode_rows, decoder, keying), schema)
 
-    def _transformed(self, frame: DataFrame) -> DataFrame:
+    def _transformed(self, frame: DataFrame, stateful: StatefulStages) -> tuple[DataFrame, int]:
+        """The rows behind all stages, and how many came too late for one."""
+        late = 0
         for stage in self._stages:
             if isinstance(stage, str):
                 frame.createOrReplaceTempView("records")
                 frame = frame.sparkSession.sql(stage)
-            else:
+            elif isinstance(stage, TableJoin):
+                frame = joined(stage, frame)
+            elif callable(stage):
                 frame = stage(frame)
                 if not isinstance(frame, DataFrame):
                     raise SettingError(f"the transform returned a {type(frame).__name__}, not a DataFrame")
-        return frame
+            else:
+                done = stateful.run(stage, frame)
+                frame, late = done.rows, late + done.late
+        return frame, late
 
     def _check_columns(self, rows: DataFrame) -> None:
         missing = [name for name in self._description.partition_by if name not in rows.columns]
@@ -316,7 +351,9 @@ def _first_error(directory: Path) -> str:
 
 
 def _stage(transform: Transform) -> Any:
-    """SQL as it is, a function from its file. Raises SettingError."""
+    """Declared stages and SQL as they are, a function from its file. Raises SettingError."""
+    if not isinstance(transform, Code):
+        return transform
     if transform.python_file is None:
         return transform.sql
     file = transform.python_file
