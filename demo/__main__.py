@@ -1,86 +1,145 @@
-"""`./dev demo`: start a broker, stream the flights, write the table, print what it says, check it."""
+"""`./dev demo`: a year of flights into three tables; the pipeline is killed, resumed, and verified."""
 
 import argparse
-import asyncio
-import tempfile
-import time
-from itertools import islice
+import os
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, Final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from demo.flights import FLIGHTS, airline_names, flights_as_json
-from demo.producing import produce
-from demo.table import Delays, check_exactly_once, delays_by, write_table
+from demo.answers import (
+    Delays,
+    NotOnce,
+    check_flights,
+    check_hours,
+    delays_by_airline,
+    delays_by_origin,
+    read_table,
+    verified,
+)
+from demo.driver import DriverFailed
+from demo.flights import months_of, read_flights
+from demo.plot import draw
+from demo.screen import Screen
+from demo.streaming import stream
+from demo.tables import prepare
+from odradek.base.errors import OdradekError
+from odradek.spark.lake_jars import JarsMissing
+from odradek.spark.pipeline.description import Description
+from odradek.spark.pipeline.formats import session_settings
 from odradek.spark.session import spark_session
 from odradek.testing import Broker
 
-TOPIC = "flights"
+FOLDER: Final = Path("build") / "demo"
+TOPIC: Final = "flights"
+PLOT: Final = "delays.png"
 
 
 def main() -> None:
-    """Run the demo; exits with an error when the table does not hold each flight exactly once."""
+    """Run the demo; exits with an error unless each flight is in each table exactly once."""
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__)
-    parser.add_argument("--flights", type=int, default=FLIGHTS, help="how many flights to send (all)")
-    parser.add_argument("--table", type=Path, help="where to keep the table (a temporary folder)")
+    parser.add_argument("--folder", type=Path, help=f"a new folder for tables and plot ({FOLDER}, made anew)")
     arguments = parser.parse_args()
-    console = Console()
-    with tempfile.TemporaryDirectory(prefix="odradek-demo-") as scratch:
-        table_path = arguments.table or Path(scratch) / "flights.parquet"
-        with Broker(process=True, settings={"num.partitions": "4"}) as broker:
-            console.print(f"broker    Odradek on [bold]{broker.bootstrap_servers}[/]")
-            sent = stream(console, broker.bootstrap_servers, arguments.flights)
-            make_table(console, broker.bootstrap_servers, table_path, sent)
-        if arguments.table:
-            console.print(f"table     kept in {table_path}")
-
-
-def stream(console: Console, bootstrap: str, count: int) -> int:
-    """Send the flights with a progress bar; returns how many were acknowledged."""
-    started = time.perf_counter()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("producing", total=count)
-        records = islice(flights_as_json(), count)
-        sent = asyncio.run(produce(bootstrap, TOPIC, records, lambda more: progress.advance(bar, more)))
-    rate = sent / (time.perf_counter() - started)
-    console.print(f"produced  {sent:,} flights, keyed by carrier, {rate:,.0f} a second")
-    return sent
-
-
-def make_table(console: Console, bootstrap: str, path: Path, expected: int) -> None:
-    """Let Spark read the topic into a table and ask the table."""
-    with console.status("starting Spark"):
-        spark = spark_session("odradek-demo")
+    if arguments.folder is None:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    elif arguments.folder.exists():
+        raise SystemExit(f"{arguments.folder} exists: give a folder that does not")
     try:
-        with console.status("Spark reads the topic"):
-            started = time.perf_counter()
-            write_table(spark, bootstrap, TOPIC, str(path))
+        run(Console(), arguments.folder or FOLDER)
+    except (DriverFailed, NotOnce, OdradekError) as error:
+        raise SystemExit(f"the demo failed: {error}") from None
+
+
+def run(console: Console, folder: Path) -> None:
+    """All of it, with the tables in `folder`. Raises DriverFailed, NotOnce, OdradekError."""
+    with ThreadPoolExecutor(1) as pool, Broker(process=True, settings={"num.partitions": "4"}) as broker:
+        os.environ["ODRADEK_BOOTSTRAP_SERVERS"] = broker.bootstrap_servers
+        reading = pool.submit(read_flights)
+        descriptions = prepare(folder.absolute(), has_delta=has_delta(console))
+        flights = reading.result()
+        with Screen(console, descriptions, flights.num_rows) as screen:
+            screen.say(f"a broker of Odradek listens on {broker.bootstrap_servers}")
+            feed = stream(screen, broker.bootstrap_servers, TOPIC, months_of(flights), descriptions)
+            screen.say(f"all tables are up to date; flights were sent at {feed.rate:,.0f} a second")
+        ask(console, descriptions, flights)
+    console.print(f"Tables and descriptions are in [bold]{folder}[/].", highlight=False)
+
+
+def has_delta(console: Console) -> bool:
+    """Whether the jars of Delta are here, or can be fetched; says what is left out without them."""
+    try:
+        with console.status("fetching the jars of Delta, if they are not here yet"):
+            session_settings(["delta"])
+    except JarsMissing as error:
         console.print(
-            f"wrote     {path.name} in {time.perf_counter() - started:.1f} s, one folder per origin"
+            "[yellow]Left out: the hourly delays, whose rows only Delta replaces, and their plot, because"
+            f" {error}. The flights become Parquet files.[/]",
+            highlight=False,
         )
-        table = spark.read.parquet(str(path))
-        check_exactly_once(table, expected)
-        names = airline_names()
-        print_delays(console, "Departure delays by carrier", delays_by(table, "carrier"), names)
-        print_delays(console, "Departure delays by origin", delays_by(table, "origin"), {})
-        console.print(f"[green]checked[/]   the table holds each of the {expected:,} flights exactly once")
+        return False
+    return True
+
+
+def ask(console: Console, descriptions: Sequence[Description], flights: Any) -> None:
+    """Verify the tables, show what they say, and draw the plot. Raises NotOnce, OdradekError."""
+    table_of = {one.name: one for one in descriptions}
+    formats = [one.sink_format for one in descriptions]
+    with console.status("starting Spark, to verify the tables"):
+        spark = spark_session("odradek-demo", settings=session_settings(formats))
+    try:
+        for one in descriptions:
+            with console.status(f"verifying {one.name}"):
+                found = verified(spark, one, flights.num_rows)
+            once = "no gap, no overlap" if one.transforms else "each is in the table once"
+            console.print(
+                f"[green]verified[/]  {one.name}: {found.records:,} records of the topic in {found.batches}"
+                f" batches; {once}",
+                highlight=False,
+            )
+        rows = read_table(spark, table_of["flights"]).cache()
+        check_flights(rows, flights.num_rows)
+        console.print("[green]checked[/]   flights has each flight once", highlight=False)
+        print_delays(console, "Departure delays by airline", delays_by_airline(rows))
+        if "delays" in table_of:
+            hours = read_table(spark, table_of["delays"]).cache()
+            ask_hours(console, table_of["delays"], hours, flights)
     finally:
         spark.stop()
 
 
-def print_delays(console: Console, title: str, rows: list[Delays], names: dict[str, str]) -> None:
-    """One table of delays, names spelled out where they are known."""
-    shown = Table(title=title, title_justify="left")
-    shown.add_column("")
-    for heading in ("flights", "mean delay", "worst"):
-        shown.add_column(heading, justify="right")
+def ask_hours(console: Console, description: Description, table: Any, flights: Any) -> None:
+    """Check the hourly delays against the flights, show and draw them. Raises NotOnce."""
+    hours = table.toArrow()
+    check_hours(hours, flights)
+    print_delays(console, "Departure delays by airport", delays_by_origin(table))
+    console.print(
+        f"[green]checked[/]   delays has {hours.num_rows:,} hours, equal to those of the data file",
+        highlight=False,
+    )
+    file = description.file.parent / PLOT
+    draw(hours, file)
+    console.print(f"The year as a picture: [bold]{shown(file)}[/]", highlight=False, soft_wrap=True)
+
+
+def shown(file: Path) -> Path:
+    """A path as short as it can be here."""
+    return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+
+
+def print_delays(console: Console, title: str, rows: Sequence[Delays]) -> None:
+    """One table of delays."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for heading in ("flights", "cancelled", "mean delay", "worst"):
+        table.add_column(heading, justify="right")
     for row in rows:
-        name = names.get(row.name, row.name)
-        shown.add_row(name, f"{row.flights:,}", f"{row.mean_delay:.1f} min", f"{row.worst_delay:,} min")
-    console.print(shown)
+        cancelled = f"{100 * row.cancelled / row.flights:.1f} %"
+        table.add_row(row.name, f"{row.flights:,}", cancelled, f"{row.mean:.1f} min", f"{row.worst:,} min")
+    console.print(table)
 
 
 if __name__ == "__main__":
