@@ -3,22 +3,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.base.errors import OdradekError
 from odradek.testing import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
-
-
-def test_what_the_source_cannot_do_is_said_in_a_sentence() -> None:
-    from pyspark.sql.types import StructType
-
-    from odradek.spark.source import OdradekDataSource
-
-    source = OdradekDataSource({})
-    with pytest.raises(OdradekError, match="writes no topics: it reads them"):
-        source.writer(StructType(), overwrite=False)
-    with pytest.raises(OdradekError, match="has no writeStream"):
-        source.streamWriter(StructType(), overwrite=False)
 
 
 @pytest.fixture

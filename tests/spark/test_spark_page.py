@@ -30,7 +30,7 @@ def with_what_they_print(blocks: list[Block]) -> Iterator[tuple[Block, str]]:
 def as_run(block: Block, bootstrap_servers: str, directory: Path) -> str:
     """The block with this broker's address; Spark's JVM does not follow when a test changes its directory."""
     text = block.text.replace(ADDRESS, bootstrap_servers)
-    for name in ("table", "streamed", "checkpoint"):
+    for name in ("table", "streamed", "checkpoint", "sent"):
         text = text.replace(f'"{name}")', f"{str(directory / name)!r})")
     return text
 

@@ -1,24 +1,25 @@
-"""The PySpark data source `odradek`: reads of topics in batches and streams, like Spark's Kafka source.
+"""The PySpark data source `odradek`: topics in batches and streams, like Spark's Kafka source and sink.
 
     options = {"kafka.bootstrap.servers": "127.0.0.1:9092", "subscribe": "flights"}
-    spark.read.format("odradek").options(**options).load()
+    frame = spark.read.format("odradek").options(**options).load()
+    frame.write.format("odradek").options(**servers, topic="copy").mode("append").save()
 
 No jar is needed: offsets are planned on the driver, and each task fetches and decodes its own range (the
-options: `source_options`; the plan: `batch_planning`; the reading: `range_reader`). Executors must be able to
-import this module.
+options: `source_options`; the plan: `batch_planning`; the reading: `range_reader`; writes: `sink`). Executors
+must be able to import this module.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from odradek.base.errors import OdradekError
 from odradek.spark.batch_planning import plan_batch
 from odradek.spark.first_sentence import sentence_first, sentence_first_of_rows
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.range_reader import read_range
+from odradek.spark.sink import OdradekStreamWriter, OdradekWriter
 from odradek.spark.source_options import SourceOptions, flag, parse_options
 from odradek.spark.stream_planning import (
     Position,
@@ -35,8 +36,6 @@ SCHEMA = (
     " timestamp timestamp, timestampType int"
 )
 HEADERS_SCHEMA = ", headers array<struct<key: string, value: binary>>"
-
-_INSTEAD: Final = "it reads them, with spark.read and spark.readStream"
 
 
 def schema_of(options: Mapping[str, str]) -> str:
@@ -71,18 +70,18 @@ class OdradekDataSource(DataSource):
         return OdradekReader(self.options)
 
     @sentence_first
-    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
-        """Raises OdradekError."""
-        raise OdradekError(f"the source odradek writes no topics: {_INSTEAD}")
+    def writer(self, schema: StructType, overwrite: bool) -> OdradekWriter:
+        """A batch writer; options and columns are checked here, before any task starts."""
+        return OdradekWriter(self.options, schema, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> "OdradekStreamReader":  # noqa: N802 - Spark's name
         """A reader of streams, which checks its options when Spark first asks it for a position."""
         return OdradekStreamReader(self.options)
 
     @sentence_first
-    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802
-        """Raises OdradekError."""
-        raise OdradekError(f"the source odradek has no writeStream: {_INSTEAD}")
+    def streamWriter(self, schema: StructType, overwrite: bool) -> OdradekStreamWriter:  # noqa: N802
+        """A writer of a streaming query's micro-batch; `overwrite` is Spark's word for the complete mode."""
+        return OdradekStreamWriter(self.options, schema)
 
 
 class OdradekStreamReader(DataSourceStreamReader):

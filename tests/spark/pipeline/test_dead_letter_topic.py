@@ -307,7 +307,7 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 from odradek.base.clock import ManualClock
-from odradek.spark.pipeline import marker_topic
+from odradek.spark import marker_topic
 from odradek.spark.pipeline.dead_letter_topic import TableLetters
 from odradek.spark.pipeline.description import read_description
 from odradek.spark.pipeline.ledger import Table

@@ -139,7 +139,7 @@ def test_a_batch_is_whole_or_absent_after_each_step(step: Step, broker: Broker, 
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
-from odradek.spark.pipeline import marker_topic
+from odradek.spark import marker_topic
 from odradek.spark.pipeline.description import read_description
 from tests.spark.pipeline.test_topic_sink import run, source
 

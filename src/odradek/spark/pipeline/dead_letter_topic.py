@@ -24,16 +24,10 @@ import pyarrow.parquet as pq
 from odradek.base.closing import Closing
 from odradek.base.errors import ApiError, OdradekError, SettingError
 from odradek.client.blocking.producer import Producer
+from odradek.spark.marker_topic import FENCED, Notes, transactional_producer
 from odradek.spark.pipeline.dead_letters import checked_files
 from odradek.spark.pipeline.description import TOPIC, Description
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, Commit, Table, TableRefused
-from odradek.spark.pipeline.marker_topic import (
-    FENCED,
-    Notes,
-    is_compacted,
-    require_topic,
-    transactional_producer,
-)
 from odradek.spark.pipeline.topic_rows import ORIGIN_HEADER, origins_of
 
 ERROR_HEADER: Final = "odradek.error"
@@ -46,8 +40,8 @@ def check_letters_topic(description: Description) -> None:
     topic = description.letters_topic
     if not topic:
         return
-    require_topic(description, topic, SETTING)
-    if is_compacted(description, topic):
+    description.brokers.require_topic(topic, SETTING)
+    if description.brokers.is_compacted(topic):
         raise SettingError(
             f"topic {topic}, which {SETTING} names, is compacted: it would lose dead letters for newer ones"
             ' of their keys, and cannot have those without a key; set its cleanup.policy to "delete"'
@@ -141,8 +135,10 @@ class TableLetters(Closing):
         """Fence the run before, and send what it left. The ledger has all batches. Raises OdradekError."""
         described = self._described
         check_letters_topic(described)
-        self._producer = transactional_producer(described, f"odradek-pipeline/{described.name}/dead-letters")
-        note = letter_note_of(Notes(described, self._key).newest())
+        self._producer = transactional_producer(
+            described.brokers, described.marker_topic, f"odradek-pipeline/{described.name}/dead-letters"
+        )
+        note = letter_note_of(Notes(described.brokers, described.marker_topic, self._key).newest())
         if note is None or not self._is_of_this_table(note):
             self._send([], self._newest())
         else:

@@ -28,6 +28,7 @@ from typing import Any, Final
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.protection import read_protection
+from odradek.spark.brokers import Brokers
 from odradek.spark.pipeline.avro import HEADERS, AvroFormat, fields_of, read_schema
 from odradek.spark.pipeline.change_events import Envelope
 from odradek.spark.pipeline.decoding import FORMATS, Decoder
@@ -105,6 +106,11 @@ class Description:
     """What a row is in the topic, one of VALUE_FORMATS; "" for a table."""
     letters_topic: str = ""
     """The topic that dead letters are also sent to; "" for none."""
+
+    @property
+    def brokers(self) -> Brokers:
+        """Those of the source, which have the topics that the pipeline writes, too."""
+        return Brokers(self.bootstrap_servers, self.group, self.protection)
 
     @property
     def marker_topic(self) -> str:

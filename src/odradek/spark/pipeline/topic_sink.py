@@ -24,19 +24,12 @@ import pyarrow.parquet as pq
 
 from odradek.base.errors import ApiError, OdradekError
 from odradek.client.blocking.producer import Producer
+from odradek.spark.brokers import committed_ranges
+from odradek.spark.marker_topic import FENCED, Notes, transactional_producer
 from odradek.spark.pipeline.dead_letter_topic import check_letters_topic, letters_in, send_letters
 from odradek.spark.pipeline.description import Description
 from odradek.spark.pipeline.lake import LakeState, LakeTable, Marker, marker_of
 from odradek.spark.pipeline.ledger import Commit, TableRefused
-from odradek.spark.pipeline.marker_topic import (
-    FENCED,
-    Notes,
-    committed_ranges,
-    committed_reading,
-    is_compacted,
-    require_topic,
-    transactional_producer,
-)
 from odradek.spark.pipeline.topic_rows import origins_in, table_to_send
 from odradek.spark.pipeline.verifying import LakeOffsets
 from odradek.spark.range_reader import read_range
@@ -50,7 +43,7 @@ class MarkerLog:
     """The markers of a pipeline."""
 
     def __init__(self, description: Description) -> None:
-        self._notes = Notes(description, description.sink_topic)
+        self._notes = Notes(description.brokers, description.marker_topic, description.sink_topic)
 
     def state(self, directory: Path | None = None) -> LakeState:
         """What the newest committed marker says. Raises OdradekError, also when no broker answers."""
@@ -102,7 +95,9 @@ class TopicWriter:
         described = self._described
         check_sink_topic(described)
         check_letters_topic(described)
-        self._producer = transactional_producer(described, f"odradek-pipeline/{described.name}")
+        self._producer = transactional_producer(
+            described.brokers, described.marker_topic, f"odradek-pipeline/{described.name}"
+        )
 
     def release(self) -> None:
         """Let go of the producer; a transaction that is open is aborted."""
@@ -165,17 +160,17 @@ class TopicWriter:
 
 def check_sink_topic(description: Description) -> None:
     """Raises SettingError if there is no such topic."""
-    require_topic(description, description.sink_topic, "sink.topic")
+    description.brokers.require_topic(description.sink_topic, "sink.topic")
 
 
 def sink_offsets(description: Description) -> LakeOffsets:
     """Where the records of the sink's topic come from. Raises TableRefused if it has lost its first ones."""
     topic = description.sink_topic
-    if is_compacted(description, topic):
+    if description.brokers.is_compacted(topic):
         raise TableRefused(
             f"{topic} is compacted, and only a topic that still has all records can be counted"
         )
-    options = committed_reading(description, topic)
+    options = description.brokers.reading(topic)
     ranges = committed_ranges(options)
     lost = [one.topic_partition for one in ranges if one.start]
     if lost:
