@@ -81,3 +81,29 @@ async def test_the_only_living_broker_is_found_at_the_third_attempt_at_the_lates
         await asyncio.sleep(0.01)
     assert loop.time() - begun < 0.5, "two waits, of about 100 and 200 ms"
     driver.close()
+
+
+@simulate(brokers=1, seeds=2)
+async def test_a_request_that_cannot_be_encoded_fails_alone(cluster: Cluster) -> None:
+    driver = driver_of(cluster)
+    await driver.ask(Send(ToNode(1), DescribeClusterRequest()))
+    wrong = driver.ask(Send(ToNode(1), HeartbeatRequest(group_id="\ud800")))
+    right = driver.ask(Send(ToNode(1), DescribeClusterRequest()))
+    error = (await wrong).error
+    assert error is not None
+    assert error.code is ErrorCode.INVALID_REQUEST
+    assert "Heartbeat cannot be sent" in str(error)
+    assert (await right).error is None, "on the same connection"
+    driver.close()
+
+
+@simulate(brokers=1, seeds=2)
+async def test_a_broker_that_does_not_tell_what_it_serves_is_asked_again(cluster: Cluster) -> None:
+    refusals = cluster.faults(1).error("ApiVersions", "UNKNOWN_SERVER_ERROR", times=2)
+    driver = driver_of(cluster)
+    outcome = await driver.ask(Send(ToAny(), DescribeClusterRequest()))
+    assert "does not tell what it serves: unknown server error" in str(outcome.error)
+    while outcome.error is not None:
+        outcome = await driver.ask(Send(ToAny(), DescribeClusterRequest()))
+    assert refusals.hits == 2
+    driver.close()

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from uuid import uuid4
 
@@ -395,6 +396,21 @@ def test_callbacks_of_commits_are_called_on_the_applications_thread(make: Make, 
     assert [thread for thread, _, _ in told] == [threading.current_thread()] * 3
     assert [offsets for _, offsets, _ in told] == [{partition: 4}, {partition: 5}, {partition: 10}]
     assert [error for _, _, error in told] == [None] * 3
+
+
+def test_closing_tells_each_callback_whichever_of_them_fail(make: Make, topic: str) -> None:
+    told: list[int] = []
+
+    def fail(number: int) -> None:
+        told.append(number)
+        raise ArithmeticError(number)
+
+    consumer = make(group_id=uuid4().hex)
+    consumer._untold.extend(partial(fail, number) for number in range(4))
+    with pytest.raises(ArithmeticError, match="0"):
+        consumer.close()
+    assert told == [0, 1, 2, 3]
+    consumer.close()
 
 
 def test_the_error_of_a_commit_that_nobody_is_told_is_logged(

@@ -20,6 +20,7 @@ from odradek.base.ids import NO_BROKER
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import Node
 from odradek.client.core.requests import Outcome, Send
+from odradek.client.refusal import known_code
 from odradek.net.client_connection import ClientConnection, Connect, tcp
 from odradek.net.request_pipeline import Answer, ConnectionFailed, NotConnected, decode_answer
 from odradek.net.request_pipeline import Outcome as WireOutcome
@@ -154,6 +155,11 @@ class Link:
             connection.close()
             self._broke(failed)
             return
+        if answer.error_code != ErrorCode.NONE:
+            connection.close()
+            said = known_code(answer.error_code).name.lower().replace("_", " ")
+            self._broke(ConnectionFailed(f"{self.node} does not tell what it serves: {said}"))
+            return
         self._served = {one.api_key: Versions(one.min_version, one.max_version) for one in answer.api_keys}
         self._failures = 0
         waiting, self._waiting = self._waiting, []
@@ -203,6 +209,12 @@ class Link:
                 self._later(Outcome(send, version=version, node=self.node.id))
         except ConnectionFailed as failed:
             self._later(Outcome(send, error=failed, version=version, node=self.node.id))
+        except Exception as fault:  # it cannot be encoded: it alone fails, and other requests go on
+            name = type(send.request).__name__.removesuffix("Request")
+            error = ApiError(
+                ErrorCode.INVALID_REQUEST, f"{name} cannot be sent, a value does not fit: {fault}"
+            )
+            self._later(Outcome(send, error=error))
 
     def _finish(self, send: Send, version: int, outcome: WireOutcome) -> None:
         self._drop_broken()

@@ -316,9 +316,18 @@ class Consumer(Closing):
     _begin_commit = _at_once(aio.Consumer.commit_async)
 
     def _tell(self) -> None:
-        """Tell the application how its commits have ended."""
+        """Tell the application how all its commits have ended. Raises the first error of a callback."""
+        failed: Exception | None = None
         while self._untold:
-            self._untold.popleft()()
+            try:
+                self._untold.popleft()()
+            except Exception as error:
+                if failed is None:
+                    failed = error
+                else:
+                    _log.exception("another callback of a commit failed")
+        if failed is not None:
+            raise failed
 
     # --- what it waits for, and the end
 
