@@ -262,3 +262,14 @@ async def test_a_connection_that_was_made_in_time_is_not_ended_later() -> None:
         assert cluster_id(await asker.send()) == "ours"
         asker.advance(SETUP_MS)
         assert (asker.connection.is_open, asker.connection.was_connected) == (True, True)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("host", "port"), [("a..b", 9092), ("a" * 70, 9092), ("a\0b", 9092), ("127.0.0.1", 70_000)]
+)
+async def test_an_address_that_cannot_be_is_told_at_once(host: str, port: int) -> None:
+    connect = partial(asyncio.get_running_loop().create_connection, host=host, port=port)
+    failed = error(await Asker(connect, setup_ms=SETUP_MS).send())
+    assert isinstance(failed, NotConnected)
+    assert "it was never made" in str(failed)

@@ -182,8 +182,9 @@ def _connected(host: str, port: int, timeout_s: float, security: Security) -> so
     """A socket, encrypted if `security` says so. Raises ConnectionFailed."""
     try:
         connected = socket.create_connection((host, port), timeout=timeout_s)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    # Of a host or port that cannot be, Python says ValueError (also for UnicodeError) and OverflowError.
+    except (OSError, ValueError, OverflowError) as error:
+        reason = ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
         raise ConnectionFailed(f"cannot connect to {host}:{port}: {reason}") from error
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if security.tls is None:

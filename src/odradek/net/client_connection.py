@@ -162,7 +162,8 @@ class ClientConnection(asyncio.BufferedProtocol):
     async def _connect(self, connect: Connect) -> None:
         try:
             await connect(lambda: self)
-        except OSError as error:
+        # Of a host or port that cannot be, Python says ValueError (also for UnicodeError) and OverflowError.
+        except (OSError, ValueError, OverflowError) as error:
             self._end(f"it was never made: {_reason_of(error)}")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

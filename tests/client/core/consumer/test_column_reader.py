@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from odradek.base.errors import OdradekError
+from odradek.base.errors import InvalidRecord, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.consumer.column_reader import ColumnReader
 from odradek.client.core.consumer.completed_fetch import CompletedFetch
@@ -124,3 +124,19 @@ def test_a_fetch_that_was_begun_in_one_way_is_not_read_in_another() -> None:
     other = completed(batch(0, 3))
     assert offsets(columns_of(other).take(1)) == [0]
     assert other.as_columns(with_headers=True) is None
+
+
+def test_rows_come_once_whatever_the_base_offsets_say() -> None:
+    records = batch(0, 4) + batch(0, 4, codec=Codec.ZSTD) + batch(2, 4) + batch(6, 1)
+    assert all_columns(completed(records), 3) == list(range(7))
+
+
+def test_what_no_position_can_be_behind_and_what_is_cut_short_is_told() -> None:
+    last = bytearray(batch(0, 1))
+    last[:8] = ((1 << 63) - 1).to_bytes(8, "big")
+    reader = columns_of(completed(batch(0, 2) + bytes(last)))
+    assert offsets(reader.take(2)) == [0, 1]
+    with pytest.raises(InvalidRecord, match="a batch ends at offset 9223372036854775807"):
+        reader.take(2)
+    with pytest.raises(InvalidRecord, match="no whole batch"):
+        columns_of(completed(batch(0, 9)[:70])).take(2)

@@ -374,6 +374,77 @@ def test_a_preferred_replica_is_fetched_from_until_it_refuses() -> None:
     assert list(rig.fetches()) == [1]
 
 
+@pytest.mark.parametrize("replica", [1, 77])
+def test_a_preferred_replica_that_cannot_be_fetched_from_is_not_asked_for_at_once(replica: int) -> None:
+    """KIP-392: the broker itself, or one that metadata does not have."""
+    rig = Rig()
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], data(0, preferred_read_replica=replica))
+    assert not rig.fetches()
+    assert rig.core.next_deadline_ms() == 100
+    failed = rig.core.subscription.states[P0].failed
+    assert f"broker 1 sends the consumer to replica {replica}" in str(failed)
+    rig.now_ms = 100
+    rig.answer(rig.fetches()[1], data(0, batch(0, 2)))
+    assert rig.values() == [0, 1]
+
+
+def test_a_session_that_a_full_fetch_does_not_need_is_not_missed_again_and_again() -> None:
+    rig = Rig()
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, session=0)
+    assert not rig.fetches()
+    rig.now_ms = 100
+    assert asked(rig.fetches()[1]) == {0: 0}
+
+
+def test_batches_that_overlap_or_go_back_give_no_record_twice() -> None:
+    """C5. No CRC covers a base offset."""
+    rig = Rig()
+    rig.assign(P0)
+    back = bytearray(batch(0, 2))
+    back[:8] = (3).to_bytes(8, "big")
+    rig.answer(rig.fetches()[1], data(0, batch(0, 4) + batch(0, 4) + bytes(back) + batch(5, 2)))
+    assert [record.offset for record in rig.core.take(500)] == [0, 1, 2, 3, 4, 5, 6]
+    assert rig.core.subscription.states[P0].offset == 7
+
+
+@pytest.mark.parametrize("base", [(1 << 63) - 1, (1 << 63) - 2])
+def test_a_batch_behind_which_there_is_no_offset_is_told(base: int) -> None:
+    rig = Rig()
+    rig.assign(P0)
+    last = bytearray(batch(0, 2))
+    last[:8] = base.to_bytes(8, "big")
+    rig.answer(rig.fetches()[1], data(0, batch(0, 2) + bytes(last)))
+    assert rig.values() == [0, 1]
+    with pytest.raises(ApiError, match="orders-0 cannot be read at offset 2: a batch ends at offset"):
+        rig.values()
+
+
+@pytest.mark.parametrize("cut", [40, 70])
+def test_an_answer_without_a_whole_batch_is_told(cut: int) -> None:
+    """As Kafka's consumer does: to fetch it again would get the same."""
+    rig = Rig()
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 9)[:cut]))
+    for _ in range(2):
+        with pytest.raises(ApiError, match=f"the broker sent {cut} bytes, in which no whole batch is"):
+            rig.values()
+    assert not rig.fetches()
+
+
+def test_an_offset_below_zero_is_no_place_to_begin() -> None:
+    rig = Rig()
+    rig.core.subscription.assign([P0])
+    (reset,) = rig.due()
+    rig.core.outcome(Outcome(reset, listed(-1)), 0)
+    assert not rig.due()
+    rig.now_ms = 100
+    (reset,) = rig.due()
+    rig.core.outcome(Outcome(reset, listed(5)), 100)
+    assert asked(rig.fetches()[1]) == {0: 5}
+
+
 def test_a_new_leader_in_a_refusal_is_taken_over() -> None:
     rig = Rig()
     rig.assign(P0)

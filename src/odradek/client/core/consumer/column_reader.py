@@ -11,16 +11,28 @@ from collections import deque
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from odradek.base.errors import OdradekError
-from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
+from odradek.base.errors import InvalidRecord, OdradekError
+from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec
-from odradek.records.header import iter_headers
+from odradek.records.framing import LONG_MAX
+from odradek.records.header import BatchHeader, iter_headers
 from odradek.records.isolation import AbortedTransactions
 
 # Up to so much is decoded together, or one batch.
 _CHUNK_BYTES: Final = 1 << 20
 _CHUNK_RECORDS: Final = 1 << 16
 _HERE_RECORDS: Final = 1 << 14
+
+
+def no_whole_batch(records: memoryview) -> str:
+    """What to say of an answer whose records end before the first batch does."""
+    return f"the broker sent {len(records)} bytes, in which no whole batch is"
+
+
+def check_end(header: BatchHeader) -> None:
+    """Raises InvalidRecord if the position behind a batch is no offset, which no fetch could name."""
+    if header.next_offset > LONG_MAX:
+        raise InvalidRecord(f"a batch ends at offset {header.last_offset}; the last one is {LONG_MAX - 1}")
 
 
 class Decoded(NamedTuple):
@@ -107,21 +119,33 @@ class ColumnReader:
     # --- helpers
 
     def _chunk(self) -> tuple[int, int, bool, LeaderEpoch]:
-        """(end, records, whether any is compressed, epoch) of the whole batches that are decoded next."""
+        """(end, records, whether any is compressed, epoch) of the whole batches that are decoded next.
+
+        Batches of one chunk follow each other: of those of the next, rows before the position are left out.
+        """
         end, records, is_compressed, epoch = self._at, 0, False, self.epoch
+        next_offset = NO_OFFSET
         for begin, header in iter_headers(self._records, self._at):
             behind = begin + header.size_bytes
             is_too_much = behind - self._at > _CHUNK_BYTES or records + header.record_count > _CHUNK_RECORDS
-            if begin > self._at and is_too_much:
+            is_astray = header.base_offset < next_offset or header.next_offset > LONG_MAX
+            if begin > self._at and (is_too_much or is_astray):
                 break
-            end, epoch = behind, header.leader_epoch
+            check_end(header)
+            end, epoch, next_offset = behind, header.leader_epoch, header.next_offset
             records += header.record_count
             is_compressed = is_compressed or header.codec != Codec.NONE
         return end, records, is_compressed, epoch
 
     def _begin(self) -> bool:
         """Begin the next chunk; returns False if there is none."""
-        end, count, is_compressed, epoch = self._chunk()
+        try:
+            end, count, is_compressed, epoch = self._chunk()
+            if end == 0 and self._records:
+                raise InvalidRecord(no_whole_batch(self._records))
+        except InvalidRecord as fault:
+            self._fault = fault
+            return True
         if end == self._at:
             return False
         call = partial(self._decode, self._records[self._at : end])

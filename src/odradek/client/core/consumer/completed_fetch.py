@@ -13,9 +13,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from odradek.base.errors import OdradekError
+from odradek.base.errors import InvalidRecord, OdradekError
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
-from odradek.client.core.consumer.column_reader import ColumnReader
+from odradek.client.core.consumer.column_reader import ColumnReader, check_end, no_whole_batch
 from odradek.records.blocks import DecompressionLimit
 from odradek.records.compression import Codec
 from odradek.records.control import is_abort_marker
@@ -79,7 +79,7 @@ class CompletedFetch:
         "_call",
         "_checks_crc",
         "_fault",
-        "_fetched_at",
+        "_first",
         "_is_committed_only",
         "_reader",
         "_records",
@@ -102,7 +102,8 @@ class CompletedFetch:
         checks_crc: bool,
     ) -> None:
         self.partition = partition
-        self._fetched_at = fetched_at
+        # The first offset that is returned of the batch at hand.
+        self._first = fetched_at
         self._records = memoryview(data.records or b"")
         # Where the next batch begins in them.
         self._at = 0
@@ -167,7 +168,7 @@ class CompletedFetch:
         if self.columns is None and self._at == 0:
             self.columns = ColumnReader(
                 self.partition,
-                self._fetched_at,
+                self.next_offset,
                 self._records,
                 self._aborted if self._is_committed_only else None,
                 checks_crc=self._checks_crc,
@@ -251,10 +252,13 @@ class CompletedFetch:
     def _begin_batch(self) -> bool:
         header = self._next_header()
         if header is None:
+            if self._at == 0 and self._records:  # to fetch it again would get the same
+                raise InvalidRecord(no_whole_batch(self._records))
             return False
         batch = self._records[self._at : self._at + header.size_bytes]
         if self._checks_crc:
             check_crc(batch, header)
+        check_end(header)
         self.spent += _BATCH_WORK
         is_abort = header.is_control and is_abort_marker(batch)
         if self._is_committed_only:
@@ -263,7 +267,9 @@ class CompletedFetch:
             is_hidden = header.is_control
         self._at += header.size_bytes
         self.epoch = header.leader_epoch
-        self._batch_end = header.next_offset
+        # A base offset, which no CRC covers, may be wrong: no record comes twice, and no position goes back.
+        self._first = max(self.next_offset, self._batch_end)
+        self._batch_end = max(self._first, header.next_offset)
         if is_hidden:
             self._step_over()
             return True
@@ -282,7 +288,7 @@ class CompletedFetch:
     def _reader_of(self, body: bytes, header: BatchHeader) -> TupleReader[ConsumerRecord]:
         topic, number = self.partition
         after = (header.leader_epoch, header.is_log_append_time)
-        return TupleReader(ConsumerRecord, (topic, number), after, body, header, self._fetched_at)
+        return TupleReader(ConsumerRecord, (topic, number), after, body, header, self._first)
 
     def _step_over(self) -> None:
         """At the end of a batch the next offset is the one behind the batch, whatever records it holds."""

@@ -49,6 +49,11 @@ class FetchSession:
         """What the last request asked for, as a whole."""
         return self._partitions
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the request under way names all partitions, and so needs no session."""
+        return self._epoch == _FIRST_EPOCH
+
     def next_request(self, wanted: Mapping[TopicPartition, Wanted]) -> SessionRequest:
         """The request that makes the session hold exactly `wanted`."""
         before = self._partitions

@@ -235,8 +235,12 @@ class Fetcher:
         answer = outcome.answer(FetchResponse)
         code = known_code(answer.error_code)
         if code is not ErrorCode.NONE:
+            # A new session is begun at once, but not again and again.
+            is_begun_at_once = (
+                code in _SESSION_LOST - {ErrorCode.INCONSISTENT_TOPIC_ID} and not session.is_full
+            )
             session.lost() if code in _SESSION_LOST else session.failed()
-            if code not in _SESSION_LOST or code is ErrorCode.INCONSISTENT_TOPIC_ID:
+            if not is_begun_at_once:
                 self._view.refresh_soon(now_ms)
                 self._retry(wanted, ApiError(code, code.name.lower().replace("_", " ")), now_ms)
             return
@@ -255,7 +259,7 @@ class Fetcher:
                 continue  # it was revoked, or the application has moved the position
             state.failed = None
             if partition in named:  # else there is no news of it
-                self._take_in(partition, state, named[partition], now_ms)
+                self._take_in(partition, state, named[partition], node, now_ms)
             _note_hold_up(state, asked.offset, now_ms)
         self._subscription.turn(one for one, data in named.items() if data.records)
 
@@ -272,15 +276,19 @@ class Fetcher:
                 yield TopicPartition(name, data.partition_index), data
 
     def _take_in(
-        self, partition: TopicPartition, state: PartitionState, data: PartitionData, now_ms: int
+        self,
+        partition: TopicPartition,
+        state: PartitionState,
+        data: PartitionData,
+        node: BrokerId,
+        now_ms: int,
     ) -> None:
         code = known_code(data.error_code)
         if code is ErrorCode.NONE:
             state.high_watermark, state.log_start_offset = data.high_watermark, data.log_start_offset
             state.last_stable_offset = data.last_stable_offset
             if data.preferred_read_replica >= 0:
-                state.replica = data.preferred_read_replica
-                state.replica_until_ms = now_ms + self._options.metadata_max_age_ms
+                self._prefer(partition, state, data.preferred_read_replica, node, now_ms)
             elif data.records:
                 self._queue.append(
                     CompletedFetch(
@@ -296,6 +304,21 @@ class Fetcher:
         if data.current_leader is not None:
             leader = data.current_leader
             self._view.leader_is(partition, leader.leader_id, leader.leader_epoch)
+
+    def _prefer(
+        self, partition: TopicPartition, state: PartitionState, replica: BrokerId, node: BrokerId, now_ms: int
+    ) -> None:
+        """Broker `node` sends the consumer to another replica (KIP-392)."""
+        if replica != node and replica in self._view.nodes:
+            state.replica = replica
+            state.replica_until_ms = now_ms + self._options.metadata_max_age_ms
+            return
+        # It has just joined, or that is wrong; to ask the same broker at once would get the same answer.
+        said = f"{partition}: broker {node} sends the consumer to replica {replica}"
+        state.failed = ApiError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{said}, which is not in the metadata")
+        state.replica = NO_BROKER
+        state.retry_ms = now_ms + self._options.retry_backoff_ms
+        self._view.refresh_soon(now_ms)
 
     def _refused(
         self, partition: TopicPartition, state: PartitionState, code: ErrorCode, now_ms: int

@@ -376,6 +376,8 @@ class Positions:
                 if state is None:
                     continue
                 code = known_code(one.error_code)
+                if code is ErrorCode.NONE and one.offset < 0:
+                    code = ErrorCode.OFFSET_NOT_AVAILABLE  # a fetch from there would be refused at once
                 if code is not ErrorCode.NONE:
                     self._refused(partition, state, code, now_ms)
                     continue
