@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from peers import BROKERS, DEFAULT_BROKERS, BrokerProcess, KafkaTools, OdradekBroker, OdradekCluster
 from peers.process import HOST
+from peers.short_spark import use_short_jvms
 from peers.waiting import wait_until
 
 from compat.admins import ADMINS, Admin
@@ -70,7 +71,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Markers of this suite."""
+    """Markers of this suite, and short-lived JVMs for Spark."""
+    use_short_jvms()
     config.addinivalue_line("markers", "needs(*abilities): leave out clients without these abilities")
     config.addinivalue_line("markers", "needs_api(*names): leave out brokers that do not serve these APIs")
     config.addinivalue_line("markers", "one_broker(reason): left out with --brokers 3")

@@ -11,6 +11,7 @@ import signal
 
 import pytest
 from hypothesis import settings
+from peers.short_spark import use_short_jvms
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -20,11 +21,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 def pytest_configure() -> None:
     """Let signals end the processes that tests start, also where `nohup` or `&` began the run.
 
-    A signal that is ignored stays ignored in every process started from there.
+    A signal that is ignored stays ignored in every process started from there. Spark's JVMs compile little.
     """
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, default)
+    use_short_jvms()
 
 
 def pytest_collection_finish() -> None:
