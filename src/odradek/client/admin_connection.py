@@ -76,6 +76,10 @@ class AdminConnection(Closing):
         """End the connection."""
         self._connection.close()
 
+    def cluster_id(self) -> str:
+        """The id of the cluster; "" if the broker does not say."""
+        return self._metadata_of_brokers().cluster_id or ""
+
     def broker_ids(self) -> list[BrokerId]:
         """The brokers of the cluster."""
         return sorted(broker.node_id for broker in self._metadata_of_brokers().brokers)

@@ -45,6 +45,11 @@ class Brokers:
         """An admin client. Raises ConnectionFailed."""
         return Admin(ClientConfig(self.bootstrap_servers, security=read_protection(dict(self.protection))))
 
+    def cluster_id(self) -> str:
+        """The id of their cluster. Raises ConnectionFailed."""
+        with self.admin() as admin:
+            return admin.cluster_id()
+
     def require_topic(self, topic: str, setting: str) -> None:
         """Raises SettingError if there is no such topic: its partitions are for the user to choose."""
         options = self.reading(topic)

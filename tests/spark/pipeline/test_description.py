@@ -144,12 +144,38 @@ def test_the_pages_example_of_a_topic_is_a_description(tmp_path: Path) -> None:
             'value_format = "raw"',
             "sink.value_format has an effect only with",
         ),
+        (
+            'format = "topic"\ntopic = "clean"',
+            'bootstrap_servers = "127.0.0.1:2"',
+            "sink.bootstrap_servers has an effect only with",
+        ),
+        (
+            "[sink]",
+            '[sink.kafka]\nsecurity.protocol = "PLAINTEXT"\n[sink]',
+            "sink.bootstrap_servers is missing",
+        ),
+        ("[sink]", '[sink]\nbootstrap_servers = "nowhere"', "list of host:port"),
     ],
 )
 def test_what_a_topic_cannot_have_is_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     with pytest.raises(SettingError) as refused:
         read_description(described(tmp_path, of_topic(GOOD).replace(old, new, 1)))
     assert sentence in str(refused.value)
+
+
+def test_a_topic_may_be_on_other_brokers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLIGHTS_PASSWORD", "a secret")
+    other = PROTECTED.replace("source.kafka", "sink.kafka").replace("[decode]", "[sink]")
+    text = of_topic(GOOD).replace("[sink]", f'{other}\nbootstrap_servers = "127.0.0.1:2"', 1)
+    found = read_description(described(tmp_path, text.replace('"clean"', '"flights"')))
+    assert (found.sink_topic, found.topics) == ("flights", ("flights",))
+    assert found.brokers.bootstrap_servers == "127.0.0.1:2"
+    assert found.brokers.protection["sasl.password"] == "a secret"
+    assert found.source_brokers.bootstrap_servers == found.bootstrap_servers != "127.0.0.1:2"
+    assert not found.source_brokers.protection
+    assert "a secret" not in repr(found)
+    with pytest.raises(SettingError, match=r"sink\.kafka: security\.protocol is one of"):
+        read_description(described(tmp_path, text.replace("SASL_PLAINTEXT", "TLS")))
 
 
 def test_avro_is_refused_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

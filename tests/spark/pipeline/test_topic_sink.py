@@ -249,6 +249,25 @@ def test_two_pipelines_may_write_one_topic(broker: Broker, tmp_path: Path) -> No
         assert (found.faults, found.rows) == ([], 3)
 
 
+def test_the_topic_may_be_on_other_brokers(broker: Broker, tmp_path: Path) -> None:
+    """Nothing of it asks those of the source, which do not answer here."""
+    sink = broker.create_topic()
+    there = f'format = "topic"\ntopic = "{sink}"\nbootstrap_servers = "{broker.bootstrap_servers}"'
+    description = of_table(tmp_path, decode='fields = { n = "long" }', sink=there, records_max=2)
+    topics = source()
+    run(description, topics)
+    assert values(broker, sink) == [0, 1, 2]
+    assert verified(description, topics).faults == []
+
+
+def test_a_topic_that_is_read_from_the_same_cluster_is_refused(broker: Broker, tmp_path: Path) -> None:
+    there = f'format = "topic"\ntopic = "{FLIGHTS}"\nbootstrap_servers = "{broker.bootstrap_servers}"'
+    file = of_table(tmp_path, sink=there).file
+    file.write_text(file.read_text().replace('"127.0.0.1:1"', f'"{broker.bootstrap_servers}"'))
+    with pytest.raises(SettingError, match=f"brokers of the source's cluster, and {FLIGHTS} is one of"):
+        check_sink_topic(read_description(file))
+
+
 def test_a_record_that_someone_doubled_is_found(broker: Broker, tmp_path: Path) -> None:
     from confluent_kafka import Producer
 

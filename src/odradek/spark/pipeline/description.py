@@ -20,25 +20,24 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import parse_bootstrap_servers
-from odradek.client.protection import read_protection
 from odradek.spark.brokers import Brokers
 from odradek.spark.pipeline.avro import HEADERS, AvroFormat, fields_of, read_schema
 from odradek.spark.pipeline.change_events import Envelope
 from odradek.spark.pipeline.decoding import FORMATS, Decoder
 from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
 from odradek.spark.pipeline.keys import KEY_FORMATS, TOMBSTONES, Keying, check_keying
+from odradek.spark.pipeline.protection import protection_of
 from odradek.spark.pipeline.toml_table import MISSING, TomlTable
 from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, read_transform
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
-_FROM_VARIABLE: Final = ".env"
 SINK_FORMATS: Final = ("parquet", "delta", "iceberg", "topic")
 TOPIC: Final = "topic"
 """The format of a sink that is a topic."""
@@ -107,9 +106,17 @@ class Description:
     letters_topic: str = ""
     """The topic that dead letters are also sent to; "" for none."""
 
+    sink_brokers: Brokers | None = None
+    """The brokers of the topics that are written; None for those of the source."""
+
     @property
     def brokers(self) -> Brokers:
-        """Those of the source, which have the topics that the pipeline writes, too."""
+        """The brokers of the topics that the pipeline writes."""
+        return self.sink_brokers or self.source_brokers
+
+    @property
+    def source_brokers(self) -> Brokers:
+        """The brokers of the topics that the pipeline reads."""
         return Brokers(self.bootstrap_servers, self.group, self.protection)
 
     @property
@@ -167,7 +174,7 @@ def read_description(file: Path) -> Description:
         continues_after_loss=source.choice("on_lost_offsets", ("fail", "continue"), "fail") == "continue",
         group=source.text("group", f"odradek-pipeline-{name}"),
         format=format_name,
-        protection=_protection(file, source.content("kafka")),
+        protection=protection_of(file, "source", source.content("kafka")),
         given_fields=given_fields,
         adds_fields=decode.choice("new_fields", ("add", "dead-letter"), "add") == "add",
         delimiter=delimiter,
@@ -194,6 +201,7 @@ def read_description(file: Path) -> Description:
         sink_topic=sink_topic,
         value_format=value_format,
         letters_topic=dead_letters.topic("topic") if dead_letters.has("topic") else "",
+        sink_brokers=_sink_brokers(file, sink, sink_format, source.text("group", f"odradek-pipeline-{name}")),
     )
     for table in (top, source, decode, sink, batch, dead_letters, compact):
         table.refuse_the_rest()
@@ -233,40 +241,6 @@ def check_transforms(description: Description) -> None:
             raise SettingError(f"there is no table {one.table}, which a transform joins")
 
 
-def _protection(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
-    """What `[source.kafka]` says, by Kafka's names. Raises SettingError.
-
-    `{ env = "NAME" }` stands for the value of a variable, so that no secret need be in the file.
-    """
-    found = {}
-    for name, value in _dotted("", given):
-        where = f"{file}: source.kafka.{name}"
-        if not isinstance(value, str):
-            raise SettingError(f"{where} must be text")
-        if name.endswith(_FROM_VARIABLE):
-            name = name.removesuffix(_FROM_VARIABLE)
-            if value not in os.environ:
-                raise SettingError(f"{where}: there is no variable {value} in the environment")
-            value = os.environ[value]
-        if name.endswith(".location"):
-            value = str(file.parent / value)
-        found[name] = value
-    try:
-        read_protection(found)
-    except SettingError as error:
-        raise SettingError(f"{file}: source.kafka: {error}") from None
-    return found
-
-
-def _dotted(path: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The values of a table and those in it: in TOML `sasl.mechanism = "PLAIN"` makes a table of its own."""
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _dotted(f"{path}{key}.", value)
-        else:
-            yield f"{path}{key}", value
-
-
 def _avro(file: Path, decode: TomlTable, format_name: str) -> tuple[AvroFormat | None, Fields]:
     """How values of Avro are written, None for other formats, and the given fields. Raises SettingError."""
     if format_name != "avro":
@@ -295,13 +269,21 @@ def _topic(file: Path, sink: TomlTable, sink_format: str, format_name: str) -> t
     )
 
 
+def _sink_brokers(file: Path, sink: TomlTable, sink_format: str, client_id: str) -> Brokers | None:
+    """The brokers that `[sink]` names for its topic; None for those of the source. Raises SettingError."""
+    given = [key for key in ("bootstrap_servers", "kafka") if sink.has(key)]
+    if not given:
+        return None
+    if sink_format != TOPIC:
+        raise SettingError(f'{file}: sink.{given[0]} has an effect only with sink.format = "topic"')
+    servers = sink.text("bootstrap_servers", MISSING)
+    parse_bootstrap_servers(servers)
+    return Brokers(servers, client_id, protection_of(file, "sink", sink.content("kafka")))
+
+
 def _check_topic(described: Description, *, is_compacted: bool) -> None:
     """Raises SettingError for what a topic cannot have."""
     file, keying = described.file, described.keying
-    if described.sink_topic in described.topics:
-        raise SettingError(
-            f"{file}: sink.topic is one of source.topics: the pipeline would read what it writes"
-        )
     if described.partition_by:
         raise SettingError(
             f"{file}: sink.partition_by has no effect on a topic: the key of a record, the column _key, says"
@@ -324,13 +306,16 @@ def _check_topic(described: Description, *, is_compacted: bool) -> None:
 def _check_topics(described: Description) -> None:
     """Raises SettingError for a topic that is to be two things."""
     file, letters = described.file, described.letters_topic
+    # Other brokers may have topics of the same names; see `topic_sink.check_sink_topic`.
+    read = () if described.sink_brokers else described.topics
     written = [one for one in (described.sink_topic, letters) if one]
-    if written and described.marker_topic in (*written, *described.topics):
+    if written and described.marker_topic in (*written, *read):
         raise SettingError(f"{file}: {described.marker_topic} is the topic of the pipeline's own offsets")
-    if letters and letters in described.topics:
-        raise SettingError(
-            f"{file}: dead_letters.topic is one of source.topics: the pipeline would read what it writes"
-        )
+    for setting, topic in (("sink.topic", described.sink_topic), ("dead_letters.topic", letters)):
+        if topic and topic in read:
+            raise SettingError(
+                f"{file}: {setting} is one of source.topics: the pipeline would read what it writes"
+            )
     if letters and letters == described.sink_topic:
         raise SettingError(
             f"{file}: dead_letters.topic is sink.topic: its readers could not tell dead letters from rows"

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from odradek.base.errors import ApiError, OdradekError
+from odradek.base.errors import ApiError, OdradekError, SettingError
 from odradek.client.blocking.producer import Producer
 from odradek.spark.brokers import committed_ranges
 from odradek.spark.marker_topic import FENCED, Notes, transactional_producer
@@ -159,8 +159,21 @@ class TopicWriter:
 
 
 def check_sink_topic(description: Description) -> None:
-    """Raises SettingError if there is no such topic."""
+    """Raises SettingError if there is no such topic, or if it is one that the pipeline reads."""
+    if description.sink_brokers is not None:
+        _check_other_cluster(description)
     description.brokers.require_topic(description.sink_topic, "sink.topic")
+
+
+def _check_other_cluster(description: Description) -> None:
+    """Raises SettingError if a topic is written and read, and all brokers are of one cluster."""
+    written = (description.sink_topic, description.letters_topic, description.marker_topic)
+    both = [one for one in written if one in description.topics]
+    if both and description.brokers.cluster_id() == description.source_brokers.cluster_id():
+        raise SettingError(
+            f"sink.bootstrap_servers are brokers of the source's cluster, and {both[0]} is one of"
+            " source.topics: the pipeline would read what it writes"
+        )
 
 
 def sink_offsets(description: Description) -> LakeOffsets:
