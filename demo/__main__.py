@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+from peers.short_spark import use_short_jvms
 from rich.console import Console
 from rich.table import Table
 
@@ -48,6 +49,7 @@ def main() -> None:
         shutil.rmtree(FOLDER, ignore_errors=True)
     elif arguments.folder.exists():
         raise SystemExit(f"{arguments.folder} exists: give a folder that does not")
+    use_short_jvms()
     try:
         run(Console(), arguments.folder or FOLDER)
     except (DriverFailed, NotOnce, OdradekError) as error:
