@@ -140,6 +140,10 @@ def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         # Its value may be a secret.
         raise SettingError(f"{name} is text, not {type(value).__name__}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # as half of a pair of UTF-16: no request can carry it
+        raise SettingError(f"{name} has a character that UTF-8 does not have") from None
     return value
 
 

@@ -129,7 +129,7 @@ def test_seek_pause_resume_and_positions(servers: Servers, topic: str) -> None:
             assert numbers(await read(reader, 10)) == list(range(10, 20))
             with pytest.raises(ApiError, match="orders-0 is not assigned to this consumer"):
                 reader.seek(TopicPartition("orders", 0), 1)
-            with pytest.raises(ValueError, match="at least 0"):
+            with pytest.raises(ValueError, match=r"the offset of .* is from 0 to"):
                 reader.seek(first, -1)
 
     run(test)

@@ -257,6 +257,15 @@ async def test_what_is_no_record_is_refused_and_leaves_nothing_behind(cluster: C
             await producer.send("orders", b"v", timestamp_ms=-1)
         with pytest.raises(ApiError, match="partition -1 is below 0"):
             await producer.send("orders", b"v", partition=-1)
+        with pytest.raises(TypeError, match="the partition of a record is a whole number, not '0'"):
+            await producer.send("orders", b"v", partition="0")  # type: ignore[arg-type]
+        with pytest.raises(ApiError, match="a character that UTF-8 does not have") as refused:
+            await producer.send("\ud800", b"v")
+        assert refused.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+        with pytest.raises(ApiError, match="the name of a topic is not empty"):
+            await producer.partitions_for("")
+        with pytest.raises(TypeError, match="a timeout is a number of seconds, not '1'"):
+            await producer.close("1")  # type: ignore[arg-type]
         assert (await (await producer.send("orders", b"v"))).offset == 0
     assert await stored(cluster, 1) == [[b"v"]]
 

@@ -6,9 +6,18 @@ from contextlib import nullcontext
 
 import pytest
 
-from odradek.aio import Consumer, GroupMetadata, Producer, ProducerFatal, TopicPartition, TransactionAbortable
+from odradek.aio import (
+    Consumer,
+    GroupMetadata,
+    OffsetAndMetadata,
+    Producer,
+    ProducerFatal,
+    TopicPartition,
+    TransactionAbortable,
+)
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.client.aio.transactions import Offsets
 from odradek.server.handlers.api_versions import FEATURES
 from odradek.testing import Cluster, simulate
 
@@ -84,6 +93,16 @@ async def test_a_call_out_of_turn_says_what_is_missing(cluster: Cluster, version
         await one.begin_transaction()
         with pytest.raises(ApiError, match="a transaction is open already"):
             await one.begin_transaction()
+        with pytest.raises(TypeError, match=r"consumer.group_metadata\(\), or its id as a text, not None"):
+            await one.send_offsets_to_transaction({ONE: 1}, None)  # type: ignore[arg-type]
+        wrong: list[tuple[Offsets, str]] = [
+            ({ONE: -1}, "the offset of orders-0 is from 0 to"),
+            ({ONE: OffsetAndMetadata(1, "\ud800")}, "the metadata of an offset has a character"),
+            ({TopicPartition("", 0): 1}, "the name of a topic is not empty"),
+        ]
+        for offsets, said in wrong:
+            with pytest.raises(ApiError, match=said):
+                await one.send_offsets_to_transaction(offsets, "g")
         await one.send("orders", b"v")
         await one.commit_transaction()
     assert await committed(cluster) == [[b"v"]]

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -237,6 +238,18 @@ def test_a_listener_with_coroutines_is_refused_and_may_not_poll(make: Make, topi
         with pytest.raises(Misuse, match="poll was called within poll"):
             consumer.poll(10)
         consumer.subscribe([topic], listener=RebalanceListener())
+        assert read(consumer, 10) == list(range(10))
+
+
+def test_a_listener_that_is_none_is_refused_at_once(make: Make, topic: str) -> None:
+    wrong: Any = print
+    with pytest.raises(TypeError, match="a listener is a RebalanceListener, not <built-in function print>"):
+        make(topic, group_id=uuid4().hex, listener=wrong)
+    with make(topic, group_id=uuid4().hex) as consumer:
+        with pytest.raises(TypeError, match="derive from RebalanceListener, and give an object"):
+            consumer.subscribe([topic], listener=wrong)
+        with pytest.raises(TypeError, match="a timeout is a number of seconds, not '1'"):
+            consumer.close(timeout="1")  # type: ignore[arg-type]
         assert read(consumer, 10) == list(range(10))
 
 

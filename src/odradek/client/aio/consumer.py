@@ -23,7 +23,18 @@ from odradek.base.errors import ApiError, OdradekError, WakeupError
 from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
-from odradek.client.aio.arguments import check_names, partition_of, partitions_of, timestamps_of
+from odradek.client.aio.arguments import (
+    check_listener,
+    check_names,
+    count_of,
+    names_of,
+    partition_of,
+    partitions_of,
+    pattern_of,
+    position_of,
+    seconds_of,
+    timestamps_of,
+)
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
 from odradek.client.aio.committing import CommitCallback, CommitOptions, Committing, Offsets
 from odradek.client.aio.consumer_settings import consumer_options
@@ -76,6 +87,7 @@ class Consumer:
     ) -> None:
         """Settings have Kafka's names in `settings`, or Python's as arguments. Raises SettingError."""
         check_names(topics)
+        check_listener(listener)
         given = {**(settings or {}), **more_settings}
         read = read_settings(Client.CONSUMER, given, ssl_context=ssl_context, token_provider=token_provider)
         options = consumer_options(read)
@@ -129,20 +141,19 @@ class Consumer:
     ) -> None:
         """Read these topics, or those whose whole name matches `pattern`, with the group's other members."""
         self._check_open()
-        if isinstance(topics, str):
-            raise TypeError("topics is a list of names, not one text")
-        names = list(topics)
-        check_names(names)
-        if bool(names) == (pattern is not None):
+        names = names_of(topics)
+        compiled = None if pattern is None else pattern_of(pattern)
+        check_listener(listener)
+        if bool(names) == (compiled is not None):
             raise ValueError("subscribe to topics, or to a pattern")
         if not self._core.group:
             raise ApiError(
                 ErrorCode.INVALID_GROUP_ID, "subscribing needs the setting group.id; else assign()"
             )
-        if pattern is None:
+        if compiled is None:
             self._core.subscription.subscribe(names)
         else:
-            self._core.subscription.subscribe_pattern(re.compile(pattern))
+            self._core.subscription.subscribe_pattern(compiled)
         if listener is not None:
             self._rebalancing.listener = listener
         self._core.follow_subscription()
@@ -190,9 +201,9 @@ class Consumer:
         Calls the rebalance listener. Raises what keeps the consumer from reading. With no timeout (None) it
         waits as long as it takes.
         """
+        count = self._max_poll_records if max_records is None else count_of(max_records)
         self._begin_poll()
         try:
-            count = max_records or self._max_poll_records
             records = await self._poll_until(timeout, lambda: self._take(count))
             self._handed_out.last = records
             return records
@@ -248,11 +259,12 @@ class Consumer:
         if missing:
             raise ApiError(ErrorCode.INVALID_REQUEST, missing)
         check_plain(is_plain=self._convert is None and not self._interceptors)
+        count = count_of(max_records)
         self._begin_poll()
         try:
             self._handed_out.give_back(self.assignment())
             pieces = await self._poll_until(
-                timeout, lambda: self._take_columns(max_records, with_headers=include_headers)
+                timeout, lambda: self._take_columns(count, with_headers=include_headers)
             )
             self._handed_out.last = [first_of(piece) for piece in pieces]
             return pieces
@@ -265,7 +277,7 @@ class Consumer:
 
     async def _poll_until(self, timeout: float | None, take: Callable[[], list[T]]) -> list[T]:
         """C1: at least one round, then until there is something or the end of the time; C2: see `_take`."""
-        end_ms = None if timeout is None else self._driver.now_ms + int(timeout * 1000)
+        end_ms = None if timeout is None else self._driver.now_ms + int(seconds_of(timeout) * 1000)
         is_first = True
         while True:
             self._check_open()
@@ -380,10 +392,8 @@ class Consumer:
 
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         """Read this partition from this offset on."""
-        chosen = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-        if chosen.offset < 0:
-            raise ValueError(f"an offset is at least 0, not {chosen.offset}")
         one = partition_of(partition)
+        chosen = position_of(one, offset)
         (state,) = self._states([one])
         self._handed_out.give_back([one])
         state.seek(chosen.offset, chosen.leader_epoch)
@@ -452,8 +462,6 @@ class Consumer:
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record of each partition that is not older than a timestamp (ms); None: there is none."""
         self._check_open()
-        if any(timestamp < 0 for timestamp in timestamps.values()):
-            raise ValueError("a timestamp is a number of milliseconds since 1970")
         asked = timestamps_of(timestamps)
         return await self._queries.find(asked, self._timeout(timeout))
 
@@ -499,6 +507,7 @@ class Consumer:
 
     async def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""
+        timeout = seconds_of(timeout)
         if self._driver.is_closed:
             return
         try:
@@ -558,4 +567,4 @@ class Consumer:
         return [self._core.subscription.state(one) for one in partitions_of(partitions)]
 
     def _timeout(self, timeout: float | None) -> float:
-        return self._api_timeout_s if timeout is None else timeout
+        return self._api_timeout_s if timeout is None else seconds_of(timeout)

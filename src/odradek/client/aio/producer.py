@@ -29,6 +29,8 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
+from odradek.base.topic_names import NAME_CHARACTERS_MAX
+from odradek.client.aio.arguments import check_topic, seconds_of, whole_of
 from odradek.client.aio.deliveries import Deliveries, Receipt
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
@@ -230,6 +232,8 @@ class Producer:
         driver, core, deliveries = self._running()
         core.check_open()
         columns = TableColumns(table, topic)
+        if topic is not None:
+            _check_topic(topic)
         try:
             return (await TableProducing(self, driver, core, deliveries, self._settings).add(columns)).future
         except ApiError as error:
@@ -295,6 +299,7 @@ class Producer:
 
     async def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises ApiError as `send` does."""
+        _check_topic(topic)
         _, core, _ = self._running()
         count = await self.until(
             lambda: core.placement.partition_count(topic) or Lack(topic), self._settings.max_block_ms
@@ -333,6 +338,7 @@ class Producer:
 
         What is not acknowledged then fails; an open transaction is aborted. Closing it again does nothing.
         """
+        timeout = None if timeout is None else seconds_of(timeout)
         if self._is_closed:
             return
         if self._driver is None or self._deliveries is None:
@@ -422,15 +428,30 @@ def outgoing(
     timestamp_ms: int | None,
 ) -> Outgoing:
     """A record to send. Raises ApiError for numbers that cannot be, TypeError for what is of another type."""
-    if not isinstance(topic, str):
-        raise TypeError(f"the topic of a record is a str, not {type(topic).__name__}")
+    if not isinstance(topic, str) or not topic.isascii() or not topic or len(topic) > NAME_CHARACTERS_MAX:
+        _check_topic(topic)
     encoded = _encoded(headers)
     _check_bytes(key=key, value=value)
-    if partition is not None and partition < 0:
-        raise ApiError(ErrorCode.INVALID_PARTITIONS, f"partition {partition} is below 0")
-    if timestamp_ms is not None and not 0 <= timestamp_ms <= LONG_MAX:
-        raise ApiError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {timestamp_ms} is not from 0 to {LONG_MAX}")
+    if partition is not None:
+        partition = whole_of("the partition of a record", partition)
+        if partition < 0:
+            raise ApiError(ErrorCode.INVALID_PARTITIONS, f"partition {partition} is below 0")
+    if timestamp_ms is not None:
+        timestamp_ms = whole_of("the timestamp of a record", timestamp_ms)
+        if not 0 <= timestamp_ms <= LONG_MAX:
+            said = f"timestamp {timestamp_ms} is not from 0 to {LONG_MAX}"
+            raise ApiError(ErrorCode.INVALID_TIMESTAMP, said)
     return Outgoing(topic, value, key, encoded, partition, timestamp_ms)
+
+
+def _check_topic(topic: str) -> None:
+    """Refuse what no request can carry: metadata of it would be asked for, in vain, with that of others."""
+    if not isinstance(topic, str):
+        raise TypeError(f"the topic of a record is a str, not {type(topic).__name__}")
+    try:
+        check_topic(topic)
+    except ValueError as fault:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, str(fault)) from None
 
 
 def _encoded(headers: Headers) -> RecordHeaders:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, TransactionAbortable
 from odradek.base.ids import TopicPartition
+from odradek.client.aio.arguments import committable, group_of
 from odradek.client.aio.driver import Driver
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.membership.group_metadata import GroupMetadata
@@ -48,16 +49,10 @@ class Transactions:
 
     async def send_offsets(self, offsets: Offsets, group: GroupMetadata | str) -> None:
         """See `Producer.send_offsets_to_transaction`."""
-        named = GroupMetadata(group) if isinstance(group, str) else group
-        full = {
-            partition: OffsetAndMetadata(one) if isinstance(one, int) else one
-            for partition, one in offsets.items()
-        }
-        for partition, one in full.items():
-            if one.offset < 0:
-                raise ApiError(
-                    ErrorCode.INVALID_REQUEST, f"the offset {one.offset} of {partition} is below 0"
-                )
+        try:
+            named, full = group_of(group), committable(offsets)
+        except ValueError as fault:
+            raise ApiError(ErrorCode.INVALID_REQUEST, str(fault)) from None
         await self._end_of(self._transaction.send_offsets(full, named), "send_offsets_to_transaction")
 
     async def commit(self) -> None:

@@ -40,6 +40,7 @@ from odradek.base.closing import Closing
 from odradek.base.errors import WakeupError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio import consumer as aio
+from odradek.client.aio.arguments import check_listener, seconds_of
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
 from odradek.client.aio.committing import CommitCallback, Offsets
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted, tell_committed
@@ -343,6 +344,7 @@ class Consumer(Closing):
 
     def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""
+        timeout = seconds_of(timeout)
         with self._in_use():
             if self._network.is_closed or self._network.is_forked:
                 return
@@ -467,6 +469,7 @@ class _HandedOver(RebalanceListener):
         listener: RebalanceListener,
         call: Callable[[Callable[[], None]], Awaitable[None]],
     ) -> None:
+        check_listener(listener)
         self._listener = listener
         self._call = call
 

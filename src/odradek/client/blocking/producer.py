@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.base.closing import Closing
 from odradek.client.aio import producer as aio
+from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.transactions import Offsets
 from odradek.client.blocking.delivery import Delivery, TableDelivery
 from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
@@ -106,6 +107,7 @@ class Producer(Closing):
 
         Raises TimeoutError after `timeout` seconds; what is not acknowledged by then is still sent.
         """
+        timeout = None if timeout is None else seconds_of(timeout)
 
         async def there() -> None:
             async with asyncio.timeout(timeout):
@@ -210,6 +212,7 @@ class Producer(Closing):
 
         What is not acknowledged then fails; an open transaction is aborted. Closing it again does nothing.
         """
+        timeout = None if timeout is None else seconds_of(timeout)
         if self._network.is_forked:
             return
         self._network.check()
