@@ -304,9 +304,9 @@ async def test_a_commit_that_is_refused_here_holds_up_no_other(cluster: Cluster)
     await stocked(cluster)
     async with consumer(cluster, "orders") as reader:
         assert len(await first(reader)) == 3
-        with pytest.raises(ValueError, match="the offset -5 of orders-0 is not from 0 to"):
+        with pytest.raises(ValueError, match=r"the offset of orders-0 is from 0 to .*, not -5"):
             await reader.commit({P0: -5})
-        with pytest.raises(ValueError, match="the offset -5 of orders-0 is not from 0 to"):
+        with pytest.raises(ValueError, match=r"the offset of orders-0 is from 0 to .*, not -5"):
             reader.commit_async({P0: -5})
         await reader.commit(timeout=5)
         assert await committed(cluster) == 3
