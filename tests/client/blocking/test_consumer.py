@@ -356,6 +356,9 @@ def test_a_value_that_is_refused_is_raised_until_it_is_passed_over(make: Make, t
             with pytest.raises(ArithmeticError):
                 next(consumer)
         assert consumer.position(partition) == 3
+        (why,) = consumer.why()
+        assert (why.cause, why.data["position"]) == (Cause.UNREADABLE, 3)
+        assert str(why) == f"{partition} cannot be read at offset 3: ArithmeticError: three"
         consumer.seek(partition, 4)
         assert [next(consumer).value for _ in range(6)] == [4, 5, 6, 7, 8, 9]
 

@@ -39,7 +39,7 @@ from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joi
 from odradek.client.aio.committing import CommitCallback, CommitOptions, Committing, Offsets
 from odradek.client.aio.consumer_settings import consumer_options
 from odradek.client.aio.driver import Driver
-from odradek.client.aio.handed_out import HandedOut
+from odradek.client.aio.handed_out import HandedOut, Refused
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted
 from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
 from odradek.client.aio.options import driver_options
@@ -331,9 +331,9 @@ class Consumer:
         self._is_woken = True
         self._driver.pump()
 
-    def put_back(self, records: Iterable[ConsumerRecord]) -> None:
+    def put_back(self, records: Iterable[ConsumerRecord], refused: Refused | None = None) -> None:
         """Undo that the last poll returned these, its last ones: the next poll returns them first."""
-        self._handed_out.put_back(records)
+        self._handed_out.put_back(records, refused)
 
     def put_back_unless_committed(self, records: Sequence[ConsumerRecord]) -> None:
         """The application got these last and has not processed them, except for what it has committed.
@@ -498,7 +498,7 @@ class Consumer:
         """What keeps `poll` from returning records, the most important cause first."""
         if self._driver.is_closed:
             return [Why(Cause.CLOSED, "the consumer is closed")]
-        causes = self._core.why(self._driver.now_ms)
+        causes = self._core.why(self._driver.now_ms, self._handed_out.firsts())
         idle_ms = self._driver.now_ms - self._polled_at_ms
         if not self._is_polling and self._core.group and idle_ms >= self._max_poll_interval_ms:
             said = f"poll has not been called for {idle_ms / 1000:.0f} s"

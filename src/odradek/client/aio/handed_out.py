@@ -9,12 +9,16 @@ and is empty where both are the same.
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import Offset, TopicPartition
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.subscription import Subscription
+
+Refused: TypeAlias = tuple[ConsumerRecord, str]
+"""A record that the application could not read, and why."""
 
 
 class HandedOut:
@@ -38,9 +42,14 @@ class HandedOut:
         """Up to `count` pending records."""
         return [self.pending.popleft() for _ in range(min(count, len(self.pending)))]
 
-    def put_back(self, records: Iterable[ConsumerRecord]) -> None:
-        """The application does not have these, the last ones that it got."""
+    def put_back(self, records: Iterable[ConsumerRecord], refused: Refused | None = None) -> None:
+        """The application does not have these, the last ones that it got; it cannot read `refused`."""
         self.pending.extendleft(reversed(list(records)))
+        if refused is not None:
+            record, why = refused
+            state = self._subscription.states.get(TopicPartition(record.topic, record.partition))
+            if state is not None:
+                state.unreadable = record.offset, why
 
     def put_back_unless_committed(
         self, records: Iterable[ConsumerRecord], committed: Mapping[TopicPartition, int]
@@ -89,8 +98,11 @@ class HandedOut:
             one: OffsetAndMetadata(offset, leader_epoch=epoch)
             for one, (offset, epoch) in self._subscription.positions().items()
         }
-        # The first pending record of each partition; an object for every one would take long.
-        firsts = {(record.topic, record.partition): record.offset for record in reversed(self.pending)}
-        for (topic, number), offset in firsts.items():
-            found[TopicPartition(topic, number)] = OffsetAndMetadata(offset)
+        found.update({one: OffsetAndMetadata(offset) for one, offset in self.firsts().items()})
         return found
+
+    def firsts(self) -> dict[TopicPartition, Offset]:
+        """The first pending record of each partition."""
+        # An object for every record would take long.
+        firsts = {(record.topic, record.partition): record.offset for record in reversed(self.pending)}
+        return {TopicPartition(topic, number): offset for (topic, number), offset in firsts.items()}

@@ -43,6 +43,7 @@ from odradek.client.aio import consumer as aio
 from odradek.client.aio.arguments import check_listener, seconds_of
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
 from odradek.client.aio.committing import CommitCallback, Offsets
+from odradek.client.aio.handed_out import Refused
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted, tell_committed
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.blocking.calls import Calls
@@ -118,6 +119,8 @@ class Consumer(Closing):
         self._use = threading.RLock()
         # Records that the network thread has handed over and the application does not have yet.
         self._pending: deque[ConsumerRecord] = deque()
+        # The record that a deserializer refused last, until the network thread knows: `why` names it.
+        self._refused: Refused | None = None
         # What interceptors made of one record beyond the first; only iteration fills it.
         self._spare: deque[ConsumerRecord] = deque()
         # The same for columns.
@@ -283,7 +286,11 @@ class Consumer(Closing):
         return records
 
     def _converted(self, record: ConsumerRecord) -> ConsumerRecord:
-        return record if self._convert is None else self._convert(record)
+        try:
+            return record if self._convert is None else self._convert(record)
+        except Exception as error:
+            self._refused = record, f"{type(error).__name__}: {error}"
+            raise
 
     # --- commits and positions
 
@@ -443,7 +450,8 @@ class Consumer(Closing):
         """Wait until an interrupted poll has ended, and put back what the application does not have."""
         while self._poll_task is not None:
             await asyncio.wait({self._poll_task})
-        self._consumer.put_back(self._pending)
+        self._consumer.put_back(self._pending, self._refused)
+        self._refused = None
         self._pending.clear()
         self._consumer.undo(self._pieces)
         self._pieces.clear()

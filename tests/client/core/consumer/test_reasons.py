@@ -223,6 +223,22 @@ def test_a_value_that_the_application_cannot_read() -> None:
     assert "KeyError: 'till'" in str(first(rig))
 
 
+def test_a_record_that_was_taken_and_that_the_application_cannot_read() -> None:
+    """As the blocking consumer takes many, and converts them on the application's thread."""
+    rig = Rig()
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 3)))
+    assert len(rig.core.take(10)) == 3
+    assert {why.cause for why in rig.core.why(rig.now_ms)}.isdisjoint({Cause.RECORDS_READY, Cause.UNREADABLE})
+    (ready,) = rig.core.why(rig.now_ms, {P0: 1})
+    assert ready.cause is Cause.RECORDS_READY
+    rig.core.subscription.states[P0].unreadable = 1, "KeyError: 'till'"
+    (why,) = rig.core.why(rig.now_ms, {P0: 1})
+    assert why.cause is Cause.UNREADABLE
+    assert str(why) == "orders-0 cannot be read at offset 1: KeyError: 'till'"
+    assert why.data["position"] == 1
+
+
 def test_records_that_are_here_come_before_partitions_that_are_fetched() -> None:
     rig = Rig()
     rig.assign(P0, P2)

@@ -11,14 +11,15 @@ Invariant: partitions that a step takes away are neither fetched nor returned fr
 them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import Offset, TopicPartition
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord, Convert
 from odradek.client.core.consumer.fetcher import Fetcher, FetchOptions
@@ -35,6 +36,7 @@ from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Why
 
 CLASSIC, CONSUMER = "classic", "consumer"
+_NOTHING: Final[Mapping[TopicPartition, Offset]] = {}
 
 
 class Change(Enum):
@@ -298,9 +300,12 @@ class ConsumerCore:
 
     # --- why
 
-    def why(self, now_ms: int) -> list[Why]:
-        """What keeps the application from getting records, the most important first."""
-        return self._reasons.why(self.member, now_ms)
+    def why(self, now_ms: int, pending: Mapping[TopicPartition, Offset] = _NOTHING) -> list[Why]:
+        """What keeps the application from getting records, the most important first.
+
+        `pending`: of each partition the first record that was taken, and the application does not have.
+        """
+        return self._reasons.why(self.member, now_ms, pending)
 
     # --- helpers
 

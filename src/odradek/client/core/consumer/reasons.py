@@ -4,10 +4,11 @@ A cause that lies further ahead comes first: without a coordinator there are no 
 no records. Among partitions those in trouble come before those that are paused or read to their end.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import Offset, TopicPartition
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.fetcher import Fetcher
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
@@ -75,8 +76,8 @@ class Reasons:
         self._is_committed_only = is_committed_only
         self._has_reset = has_reset
 
-    def why(self, member: Member | None, now_ms: int) -> list[Why]:
-        """See the module."""
+    def why(self, member: Member | None, now_ms: int, pending: Mapping[TopicPartition, Offset]) -> list[Why]:
+        """See the module. `pending`: the first records that were taken, and the application does not have."""
         causes = [*self._routing.why(now_ms), *self._why_topics()]
         subscription = self._subscription
         if subscription.is_none:
@@ -86,10 +87,15 @@ class Reasons:
         causes += joins
         if not subscription.states and not joins:
             causes.append(self._why_no_partitions(now_ms))
-        unreadable = [one for one, state in subscription.states.items() if _is_unreadable(state)]
-        if self._fetcher.has_records and not unreadable:
+        positions = {one: pending.get(one, state.offset) for one, state in subscription.states.items()}
+        unreadable = {one for one, at in positions.items() if _is_unreadable(subscription.states[one], at)}
+        if (self._fetcher.has_records or pending) and not unreadable:
             causes.append(Why(Cause.RECORDS_READY, "records are here; poll returns them"))
-        causes += [self._why_partition(one, state, now_ms) for one, state in subscription.states.items()]
+        for one, state in subscription.states.items():
+            if one in unreadable and not state.is_paused:
+                causes.append(_why_unreadable(one, positions[one], state))
+            elif one not in pending:
+                causes.append(self._why_partition(one, state, now_ms))
         return _sorted(causes)
 
     def _why_no_partitions(self, now_ms: int) -> Why:
@@ -122,10 +128,6 @@ class Reasons:
         data: dict[str, object] = {"partition": str(one), "position": state.offset}
         if state.is_paused:
             return Why(Cause.PAUSED, f"{one} is paused", data)
-        if _is_unreadable(state):
-            assert state.unreadable is not None
-            said = f"{one} cannot be read at offset {state.offset}: {state.unreadable[1]}"
-            return Why(Cause.UNREADABLE, said, {**data, "error": state.unreadable[1]})
         leader = self._view.leader(one)
         if leader is None or leader.node not in self._view.nodes:
             return Why(Cause.NO_LEADER, f"{one} has no leader", data)
@@ -179,9 +181,15 @@ class Reasons:
         return Why(Cause.FETCHING, f"{one} is being fetched from offset {state.offset}", data)
 
 
-def _is_unreadable(state: PartitionState) -> bool:
+def _is_unreadable(state: PartitionState, position: Offset) -> bool:
     """Whether the record at the position could not be read, by what the application was told last."""
-    return state.unreadable is not None and state.unreadable[0] == state.offset
+    return state.unreadable is not None and state.unreadable[0] == position
+
+
+def _why_unreadable(one: TopicPartition, position: Offset, state: PartitionState) -> Why:
+    assert state.unreadable is not None
+    data: dict[str, object] = {"partition": str(one), "position": position, "error": state.unreadable[1]}
+    return Why(Cause.UNREADABLE, f"{one} cannot be read at offset {position}: {state.unreadable[1]}", data)
 
 
 def _sorted(causes: list[Why]) -> list[Why]:
