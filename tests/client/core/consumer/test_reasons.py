@@ -239,6 +239,17 @@ def test_a_record_that_was_taken_and_that_the_application_cannot_read() -> None:
     assert why.data["position"] == 1
 
 
+def test_a_partition_that_its_topic_does_not_have() -> None:
+    rig = Rig()
+    rig.assign(TopicPartition("orders", 99))
+    count = rig.view.partition_count("orders")
+    assert count is not None
+    why = first(rig)
+    assert why.cause is Cause.UNKNOWN_TOPIC
+    assert str(why) == f"topic orders has {count} partitions: there is no orders-99"
+    assert why.data["partitions"] == count
+
+
 def test_records_that_are_here_come_before_partitions_that_are_fetched() -> None:
     rig = Rig()
     rig.assign(P0, P2)

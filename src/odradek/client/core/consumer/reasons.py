@@ -129,6 +129,11 @@ class Reasons:
         if state.is_paused:
             return Why(Cause.PAUSED, f"{one} is paused", data)
         leader = self._view.leader(one)
+        count = self._view.partition_count(one.topic)
+        if leader is None and count is not None and one.partition >= count:
+            has = "1 partition" if count == 1 else f"{count} partitions"
+            said = f"topic {one.topic} has {has}: there is no {one}"
+            return Why(Cause.UNKNOWN_TOPIC, said, {**data, "topic": one.topic, "partitions": count})
         if leader is None or leader.node not in self._view.nodes:
             return Why(Cause.NO_LEADER, f"{one} has no leader", data)
         away = self._routing.answers.why(leader.node, now_ms)
