@@ -1,1 +1,1 @@
-"""The PySpark data source `odradek`: batch reads of topics."""
+"""The PySpark data sources: topics read and written in batches and streams, and segment files read."""

@@ -6,13 +6,13 @@ directory.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.client.configuration import ISOLATION_LEVELS
 from odradek.spark.offset_ranges import Edge, Subscription, check_edge
 from odradek.spark.source_options import flag
+from odradek.spark.unknown_options import unknown_option
 
 SERVED: Final = (
     "path",
@@ -43,12 +43,8 @@ class SegmentOptions:
 def parse_segment_options(options: Mapping[str, str]) -> SegmentOptions:
     """Raises SettingError for the first option that is unknown or malformed."""
     given = {name.lower(): value for name, value in options.items()}
-    by_lower = {one.lower(): one for one in SERVED}
-    for name in sorted(given):
-        if name not in by_lower:
-            close = get_close_matches(name, by_lower, n=1)
-            hint = f"did you mean {by_lower[close[0]]}?" if close else f"it has {', '.join(SERVED)}"
-            raise SettingError(f"the source odradek.segments has no option {name}; {hint}")
+    for name in sorted(given.keys() - {one.lower() for one in SERVED}):
+        raise unknown_option("source odradek.segments", name, SERVED)
     if not given.get("path"):
         raise SettingError("name the log directory: load('/var/lib/kafka/data')")
     isolation = given.get("kafka.isolation.level", "read_uncommitted").lower()

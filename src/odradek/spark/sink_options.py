@@ -5,7 +5,6 @@ Names are those of Spark's Kafka sink, in any case. This module opens no connect
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -15,6 +14,7 @@ from odradek.client.core.producer.settings import producer_settings
 from odradek.client.protection import PREFIXES
 from odradek.client.settings import Client, read_settings
 from odradek.spark.brokers import Brokers
+from odradek.spark.unknown_options import unknown_option
 
 EXACTLY_ONCE: Final = "exactly-once"
 AT_LEAST_ONCE: Final = "at-least-once"
@@ -90,12 +90,9 @@ def _check_name(name: str, *, is_stream: bool) -> None:
         raise SettingError(f"the option {name} cannot be set: {_NOT_TO_BE_SET[name]}")
     if name in _FOR_READS:
         raise SettingError(f"the option {name} is for reads: {_FOR_READS[name]}")
-    by_lower = {one.lower(): one for one in SERVED}
-    if name in by_lower or name.startswith(_KAFKA) or (is_stream and name in _OF_THE_QUERY):
-        return
-    close = get_close_matches(name, by_lower, n=1)
-    hint = f"did you mean {by_lower[close[0]]}?" if close else f"it has {', '.join(SERVED)}, and kafka.*"
-    raise SettingError(f"the sink odradek has no option {name}; {hint}")
+    is_served = name in (one.lower() for one in SERVED) or name.startswith(_KAFKA)
+    if not is_served and not (is_stream and name in _OF_THE_QUERY):
+        raise unknown_option("sink odradek", name, SERVED, ", and kafka.*")
 
 
 def _settings(given: Mapping[str, str], *, is_exactly_once: bool) -> Mapping[str, str]:

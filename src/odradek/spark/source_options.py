@@ -19,6 +19,7 @@ from odradek.client.protection import PREFIXES, read_protection
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.security import UNPROTECTED, Security
 from odradek.spark.offset_ranges import Edge, Subscription, check_edge
+from odradek.spark.unknown_options import unknown_option
 
 SERVED: Final = (
     "kafka.bootstrap.servers",
@@ -223,12 +224,10 @@ def _check_name(name: str, *, is_stream: bool) -> None:
             f"the option {stream} is for streams, and the source odradek reads in batches;"
             " bound the read with endingOffsets, or its tasks with maxRecordsPerPartition"
         )
-    if name.startswith("kafka.") and not (close := get_close_matches(name, by_lower, n=1, cutoff=0.9)):
+    if name.startswith("kafka.") and not get_close_matches(name, by_lower, n=1, cutoff=0.9):
         served = ", ".join(one for one in SERVED if one.startswith("kafka."))
         raise SettingError(f"the source odradek does not serve the option {name}; of kafka.* it has {served}")
-    close = get_close_matches(name, by_lower, n=1)
-    hint = f"did you mean {by_lower[close[0]]}?" if close else f"it has {', '.join(SERVED)}"
-    raise SettingError(f"the source odradek has no option {name}; {hint}")
+    raise unknown_option("source odradek", name, SERVED)
 
 
 def _one_of(given: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:
