@@ -115,13 +115,12 @@ class Committing:
     def begin_for(self, partitions: frozenset[TopicPartition]) -> None:
         """Begin to commit what was read of partitions that are not read any more."""
         if self._options.is_automatic:
-            self._begin({one: at for one, at in self._changed().items() if one in partitions})
+            self._begin(self._changed_of(partitions))
 
     async def commit_for(self, partitions: frozenset[TopicPartition]) -> None:
         """Before partitions are given back, commit what was read of them."""
         if self._options.is_automatic:
-            offsets = {one: at for one, at in self._changed().items() if one in partitions}
-            await self._quietly(self._turns.join(), offsets)
+            await self._quietly(self._turns.join(), self._changed_of(partitions))
 
     async def finish(self) -> None:
         """Wait for what was begun."""
@@ -150,6 +149,9 @@ class Committing:
         positions = self._handed_out.positions()
         return {one: at for one, at in positions.items() if self._committed.get(one) != at.offset}
 
+    def _changed_of(self, partitions: frozenset[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        return {one: at for one, at in self._changed().items() if one in partitions}
+
     def _begin(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> asyncio.Task[None] | None:
         return self._run(self._quietly(self._turns.join(), offsets)) if offsets else None
 
@@ -165,15 +167,12 @@ class Committing:
         begun_ms = self._driver.now_ms
         try:
             await _come(turn, timeout_s)
-            if offsets:
-                waited_s = (self._driver.now_ms - begun_ms) / 1000
-                await self._queries.commit(offsets, max(0, timeout_s - waited_s))
+            if not offsets:
+                return
+            waited_s = (self._driver.now_ms - begun_ms) / 1000
+            await self._queries.commit(offsets, max(0, timeout_s - waited_s))
         finally:
             self._turns.end(turn)
-        if offsets:
-            self._committed_since(begun_ms, offsets)
-
-    def _committed_since(self, begun_ms: int, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         now_ms = self._driver.now_ms
         self._commits += 1
         self._latencies.add(now_ms - begun_ms, now_ms)
