@@ -49,7 +49,7 @@ def commit_stream_batch(options: SinkOptions, batch: int, staged: Sequence[Stage
     query, brokers = staged[0].query, options.brokers
     staging = Staging(options.staging_location, query)
     topic = marker_topic(query)
-    with transactional_producer(brokers, topic, f"{_PREFIX}/{query}", _settings(options)) as producer:
+    with transactional_producer(brokers, topic, f"{_PREFIX}/{query}", options.settings) as producer:
         last = _batch_of(Notes(brokers, topic, query).newest())
         if last > batch:
             raise CheckpointSetBack(
@@ -68,7 +68,11 @@ def commit_write(options: SinkOptions, write: str, staged: Sequence[Staged]) -> 
     if not any(one.rows for one in staged):
         return
     staging = Staging(options.staging_location, write)
-    settings = {**_settings(options), "transactional.id": f"{_PREFIX}/{write}"}
+    settings = {
+        "transaction.timeout.ms": str(TRANSACTION_TIMEOUT_MS),
+        **options.settings,
+        "transactional.id": f"{_PREFIX}/{write}",
+    }
     with begun(Producer(settings=settings)) as producer:
         _send(producer, options, staging, staged, "the write", None)
     staging.clear()
@@ -100,10 +104,6 @@ def _send(
 def _rows(staging: Staging, staged: Sequence[Staged]) -> Iterator[pa.RecordBatch]:
     for one in staged:
         yield from staging.read(one)
-
-
-def _settings(options: SinkOptions) -> dict[str, str]:
-    return {"transaction.timeout.ms": str(TRANSACTION_TIMEOUT_MS), **options.settings}
 
 
 def _batch_of(note: str | None) -> int:

@@ -30,7 +30,7 @@ from odradek.spark.pipeline.planning import View, lag, partition_offsets
 from odradek.spark.pipeline.stage_state import StageState, stages_of
 from odradek.spark.pipeline.topic_sink import TopicTable, check_sink_topic, sink_offsets
 from odradek.spark.pipeline.topics import ClusterTopics, source_options
-from odradek.spark.pipeline.transforms import Windows
+from odradek.spark.pipeline.transforms import has_windows
 from odradek.spark.pipeline.verifying import Findings, verify
 from odradek.spark.range_reader import read_range
 from odradek.spark.source_options import parse_options
@@ -283,9 +283,8 @@ def verify_table(description: Description, spark: Any = None) -> Findings:
         return verify(table.ledger, view, read_offsets, is_one_to_one=is_one_to_one, rows=rows)
     with _session(description, spark) as session:
         lake = lake_session(description, session)
-        # A window's row is of many records: nothing says which.
-        has_windows = any(isinstance(one, Windows) for one in description.transforms)
-        rows = lake.offsets(partition_offsets(last.following)) if last and not has_windows else None
+        is_countable = not has_windows(description.transforms)
+        rows = lake.offsets(partition_offsets(last.following)) if last and is_countable else None
         found = verify(table.ledger, view, read_offsets, is_one_to_one=is_one_to_one, rows=rows)
         if description.keying.columns and last is not None:
             _prove_keys(found, description, table.ledger, view, lake.rows())

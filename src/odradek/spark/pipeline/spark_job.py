@@ -35,7 +35,7 @@ from odradek.spark.pipeline.stage_state import StageState, digest_of
 from odradek.spark.pipeline.stages import StatefulStages, joined
 from odradek.spark.pipeline.topic_rows import json_texts_of, records_of
 from odradek.spark.pipeline.topics import source_options
-from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, Windows
+from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, has_windows
 
 # Column types in Spark's words and in Arrow's; JSON is kept as text.
 SPARK_TYPES = {"long": "bigint", "json": "string"}
@@ -146,14 +146,14 @@ class SparkJob:
         }
         beside = (DEAD_LETTERS, DELETES, LATE)
         written = sum(count for name, count in files.items() if not name.startswith(beside))
-        # A window's row is of many records, of other batches too.
-        has_windows = any(isinstance(one, Windows) for one in self._stages)
+        has_origin = set(ORIGIN[:3]) <= set(rows.columns)
+        keeps_origin = has_origin and not has_windows(self._description.transforms)
         return Written(
             records,
             written,
             dead,
             files,
-            keeps_origin=set(ORIGIN[:3]) <= set(rows.columns) and not has_windows,
+            keeps_origin=keeps_origin,
             first_error=first_error,
             deletes=deletes,
             superseded=superseded,

@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from odradek.spark.pipeline.ledger import LATE, STATE, Commit, Table, TableRefused
-from odradek.spark.pipeline.transforms import Deduplication, Transform, Windows
+from odradek.spark.pipeline.transforms import Stateful, Transform
 
 
 def stages_of(transforms: Sequence[Transform]) -> list[str]:
     """The stages that keep state, in words, in their order."""
-    return [one.text for one in transforms if isinstance(one, Windows | Deduplication)]
+    return [one.text for one in transforms if isinstance(one, Stateful)]
 
 
 class StageState:

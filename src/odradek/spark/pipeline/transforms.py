@@ -9,6 +9,7 @@ A stage that keeps state has a watermark: the newest time that it has seen, less
 is late, and is counted and kept beside the rows of its batch.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -92,6 +93,11 @@ class Deduplication:
 
 Stateful = Windows | Deduplication
 Transform = Code | TableJoin | Stateful
+
+
+def has_windows(transforms: Iterable[Transform]) -> bool:
+    """Whether rows are of many records, of other batches too: nothing says which."""
+    return any(isinstance(one, Windows) for one in transforms)
 
 
 def read_transform(one: TomlTable) -> Transform:
