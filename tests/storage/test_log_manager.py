@@ -633,3 +633,17 @@ def test_the_log_of_a_directory_that_is_gone_is_created_anew_once_it_is_given_up
     manager.fail_directory("/d2", "unplugged")
     manager.give_up_missing(other)
     assert manager.is_missing(other)
+
+
+def test_a_log_that_was_not_needed_at_the_start_may_be_needed_by_the_first_order(broker: Broker) -> None:
+    """R15, R16: its leader added the replica to the ISR after the states were read."""
+    wanted = ORDERS[0]
+    gone = ExpectedLogs(
+        {wanted: UUID(int=7)}, {UUID(int=7): "orders"}, in_sync=(), directory_ids=(UUID(int=9),)
+    )
+    manager = broker.start(expected=gone)
+    assert manager.report.missing_logs == [], "none that it may lead is reported"
+    with pytest.raises(StorageFailure, match="lies in a log directory that is missing"):
+        manager.create(wanted, UUID(int=7), is_new=False)
+    manager.give_up_missing(wanted)
+    assert manager.create(wanted, UUID(int=7), is_new=False).end_offset == 0

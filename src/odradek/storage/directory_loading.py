@@ -212,13 +212,19 @@ class DirectoryLoader:
             self.report.copied_directories[directory.path] = epoch
 
     def _note_missing(self, expected: ExpectedLogs) -> None:
-        """R15: a missing directory's logs are not created again while needed; others keep their offsets."""
+        """R15: a missing directory's logs are not created again while needed; others keep their offsets.
+
+        A replica that is in no ISR may be needed, too: an ISR write of a leader that has seen this broker's
+        last life may come after the states were read.
+        """
         missing = [partition for partition in expected.in_sync if self._hosted.get(partition) is None]
         gone = self._missing_ids()
+        if gone or self.report.offline_directories:
+            absent = (partition for partition in expected.topic_ids if self._hosted.get(partition) is None)
+            self.missing = dict.fromkeys(absent)
         if not missing:
             return
         if gone or self.report.offline_directories:
-            self.missing = dict.fromkeys(missing)
             self.report.missing_logs, self.report.missing_directories = missing, gone
             self.report.new_directories = [one.path for one in self._directories if one.is_new]
             return

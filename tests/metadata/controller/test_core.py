@@ -468,6 +468,26 @@ def test_a_partition_whose_log_is_missing_waits_and_the_others_do_not(cluster: C
     assert cluster.partition("flights").leader == 1, "with the next start it is asked again"
 
 
+def test_a_broker_that_lacks_a_log_directory_leaves_the_isr_that_the_store_has(three: Cluster) -> None:
+    """R15: its leader has added it, and has not announced that (R4); `./dev sim --seed 193` at 89c29e7e.
+
+    Else it would take its replica for one that nobody needs, and make a new log while it is in the ISR.
+    """
+    create(three, assignments=((1, 2),))
+    three.kill(2)
+    three.start(2, clean_stop=True, log_dir_ids=(UUID(int=1),))
+    before = three.partition("flights")
+    assert before.isr == (1,)
+    three.kill(2)
+    write_isr(three, FLIGHTS, replace(before, isr=(1, 2)))
+    three.start(2, clean_stop=True, log_dir_ids=(UUID(int=2),), missing_dir_ids=(UUID(int=1),))
+    stored = stored_image(three).partition(FLIGHTS)
+    assert stored is not None
+    assert (stored.isr, stored.leader_epoch) == ((1,), before.leader_epoch + 1)
+    roles = [m for m in three.members[2].received if isinstance(m, LeaderAndIsr)]
+    assert [p.state for p in roles[-1].partitions] == [stored]
+
+
 def last_roles_message(member: Member) -> int:
     sent = [e.message_id for e in member.effects if isinstance(e, SendToBroker)]
     return sent[-1]

@@ -165,9 +165,11 @@ class ActiveController:
 
         All of them at once: none may be elected before it has lost its roles. The partitions of a missing log
         directory are found one by one: when ordered to lead or follow one of them, the broker answers
-        KAFKA_STORAGE_ERROR.
+        KAFKA_STORAGE_ERROR. It does so for the logs that it is needed for, so the order must name the ISR
+        that the store has.
         """
         returned: dict[BrokerId, bool] = {}
+        is_whole = True
         for broker in brokers:
             path = paths.known_log_dirs(broker.broker_id)
             known = yield from read_document(path, codec.decode_log_dirs)
@@ -177,6 +179,7 @@ class ActiveController:
                 # Killed, but its machine has not been rebooted since: the page cache is intact.
                 is_same_boot = broker.boot_id != "" and known.value.boot_id == broker.boot_id
                 returned[broker.broker_id] = broker.clean_stop or is_same_boot
+                is_whole = is_whole and set(known.value.log_dir_ids) <= set(broker.log_dir_ids)
 
         def readmitted(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
             online, min_isr = self._cluster.online(named), self._cluster.min_isr(named, partition)
@@ -186,7 +189,7 @@ class ActiveController:
         held = yield from self._cluster.partitions(
             lambda state: any(replica in returned for replica in state.replicas)
         )
-        if not all(returned.values()):
+        if not (is_whole and all(returned.values())):
             # Their leaders may have added them to an ISR and not announced that yet (R4).
             yield from self._cluster.refresh(held)
         yield from self._cluster.rewrite(held, readmitted)
