@@ -71,4 +71,6 @@ def _member_options(settings: Settings, group: str) -> MemberOptions:
         heartbeat_interval_ms=settings[known.HEARTBEAT_INTERVAL_MS],
         max_poll_interval_ms=settings[known.MAX_POLL_INTERVAL_MS],
         request_timeout_ms=settings[known.REQUEST_TIMEOUT_MS],
+        retry_backoff_ms=settings[known.RETRY_BACKOFF_MS],
+        retry_backoff_max_ms=settings[known.RETRY_BACKOFF_MAX_MS],
     )

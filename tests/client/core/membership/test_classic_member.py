@@ -46,6 +46,11 @@ class Rig:
         (send,) = self.member.due(self.now_ms)
         return send
 
+    def next(self) -> Send:
+        """What is due at the next time that the member names."""
+        self.now_ms = max(self.now_ms, self.member.next_deadline_ms() or 0)
+        return self.due()
+
     def answer(self, send: Send, response: Message) -> None:
         self.member.outcome(Outcome(send, response), self.now_ms)
 
@@ -58,9 +63,8 @@ class Rig:
         self.answer(sync, SyncGroupResponse(assignment=sync.request.assignments[0].assignment))
 
     def beat(self, code: ErrorCode = ErrorCode.NONE) -> None:
-        """Answer the heartbeat that is due at the next time that the member names."""
-        self.now_ms = max(self.now_ms, self.member.next_deadline_ms() or 0)
-        beat = self.due()
+        """Answer the next heartbeat."""
+        beat = self.next()
         assert isinstance(beat.request, HeartbeatRequest)
         self.answer(beat, HeartbeatResponse(error_code=code))
 
@@ -96,7 +100,7 @@ def test_topics_that_are_subscribed_to_while_it_joins_are_told_by_another_join()
     assert target is not None
     assert target.partitions == {P0}
     rig.member.has_now(target.partitions)
-    assert isinstance(rig.due().request, HeartbeatRequest), "it joins once more, not for ever"
+    assert isinstance(rig.next().request, HeartbeatRequest), "it joins once more, not for ever"
 
 
 def test_what_is_given_and_not_taken_yet_is_given_back_before_it_joins_again() -> None:
@@ -109,7 +113,7 @@ def test_what_is_given_and_not_taken_yet_is_given_back_before_it_joins_again() -
     rig.answer(sync, SyncGroupResponse(assignment=sync.request.assignments[0].assignment))
     rig.member.subscribe(frozenset(["orders", "payments"]))
     rig.member.has_now(frozenset([P0]))
-    assert isinstance(rig.due().request, HeartbeatRequest), "it does not join with what it has"
+    assert isinstance(rig.next().request, HeartbeatRequest), "it does not join with what it has"
     target = rig.member.target()
     assert target is not None
     assert not target.partitions

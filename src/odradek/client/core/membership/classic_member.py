@@ -7,6 +7,10 @@
 With `cooperative-sticky` alone (KIP-429) a member joins again with the partitions that it has, revokes only
 what it loses, and then joins once more; with other strategies it revokes everything first. With `sticky`
 (KIP-54) it then tells what it had.
+
+Invariant: between two JoinGroups lies an answer to a heartbeat, whose interval passes first, or a wait that
+grows. Excepted are the join with a new id, the second round of a cooperative rebalance, and what the
+application makes new.
 """
 
 from collections.abc import Sequence
@@ -18,7 +22,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, MalformedRequest, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.backoff import Backoff
-from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
+from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.membership.classic_share import (
     NO_GENERATION,
     STICKY,
@@ -48,6 +52,9 @@ _PROTOCOL_TYPE: Final = "consumer"
 _COOPERATIVE: Final = ("cooperative-sticky",)
 # How much longer than the rebalance timeout the answer to a join may take.
 _ANSWER_MS: Final = 5_000
+# How often partitions are given in one cooperative rebalance: members give back, and then others take over.
+_ROUNDS: Final = 2
+_KEPT: Final = {ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS}
 _GONE: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
 
 
@@ -82,7 +89,7 @@ class ClassicMember:
         self._options = options
         self._view = view
         self._routing = routing
-        self._backoff = Backoff(BACKOFF_MS, BACKOFF_MAX_MS, chance)
+        self._backoff = Backoff(options.retry_backoff_ms, options.retry_backoff_max_ms, chance)
         self._is_cooperative = options.strategies == _COOPERATIVE
         self._place = Place.OUT
         # Since when the group rebalances, as this member knows; None while it does not.
@@ -106,6 +113,10 @@ class ClassicMember:
         self._under_way: Send | None = None
         self._next_ms = 0
         self._failures = 0
+        # How often it was given partitions since a heartbeat was answered, and when it may join again after
+        # the last time.
+        self._rounds = 0
+        self._joins_ms = 0
         self.group = options.group
         self.member = ""
         self.epoch = NO_GENERATION
@@ -130,8 +141,8 @@ class ClassicMember:
         if self._place is Place.OUT:
             self._go(Place.JOINING)
             self._next_ms = 0
-        elif self._place is Place.STABLE and self._topics != self._told:
-            self._rejoin()
+        elif self._place is Place.STABLE and self._topics != self._told and self._rejoin():
+            self._next_ms = 0
 
     def target(self) -> Target | None:
         """See `Member`."""
@@ -145,17 +156,19 @@ class ClassicMember:
         """See `Member`."""
         has_revoked = not self._owned <= partitions
         self._owned = partitions
-        self._next_ms = 0
         if self._is_lost:
             self._is_lost = False
         elif self._place is Place.REVOKING:
             if not partitions:
                 self._go(Place.JOINING)
+                self._next_ms = 0
         elif self._assigned == partitions:
             self._assigned = self._since_ms = None
             joins = self._joins_then or (self._is_cooperative and has_revoked)
-            if joins and self._place is Place.STABLE:
-                self._go(Place.JOINING)
+            if self._place is Place.STABLE and (joins or self._topics != self._told):
+                self._next_ms = self._joins_ms
+                if joins:
+                    self._go(Place.JOINING)
 
     def leave(self) -> None:
         """See `Member`."""
@@ -271,6 +284,10 @@ class ClassicMember:
         )
         code = known_code(response.error_code)
         self._routing.refused(outcome.send, code)
+        if isinstance(response, HeartbeatResponse) and code in _KEPT:
+            self._rounds = 0
+            if self._place is Place.JOINING:
+                return  # the application gave everything back meanwhile: when to join is known
         if isinstance(response, JoinGroupResponse) and code is ErrorCode.MEMBER_ID_REQUIRED:
             if self.member or not response.member_id:
                 self._retry(now_ms)  # it was given one already, or none: no use to ask at once
@@ -322,6 +339,9 @@ class ClassicMember:
                     self._give_up(ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, said))
                     return
                 self._previous = Previous(self._assigned, self.epoch)
+                self._rounds += 1
+                extra = self._rounds - _ROUNDS
+                self._joins_ms = now_ms + (self._backoff.after(extra - 1) if extra > 0 else 0)
                 self._go(Place.STABLE)
                 self.failed = None
 
@@ -382,7 +402,7 @@ class ClassicMember:
         self._view.want(topics)
         for topic in topics:
             if self._view.partition_count(topic) is None and topic not in self._view.errors:
-                self._next_ms = now_ms + BACKOFF_MS
+                self._next_ms = now_ms + self._backoff.after(0)
                 return False
         self._counts = {
             topic: count for topic in topics if (count := self._view.partition_count(topic)) is not None

@@ -5,7 +5,8 @@
                           └──fenced, lost───┘
 
 A heartbeat is due at once when it has something to tell (a subscription, the partitions it has), else after
-the interval that the broker named. Invariant: one heartbeat is under way at a time.
+the interval that the broker named, or after a wait that grows while the broker refuses them.
+Invariant: one heartbeat is under way at a time.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.client.core.backoff import Backoff
-from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
+from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.membership.member import MemberOptions, Target, kept_out
 from odradek.client.core.requests import Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
@@ -62,7 +63,7 @@ class ConsumerMember:
         self._options = options
         self._view = view
         self._routing = routing
-        self._backoff = Backoff(BACKOFF_MS, BACKOFF_MAX_MS, chance)
+        self._backoff = Backoff(options.retry_backoff_ms, options.retry_backoff_max_ms, chance)
         self._place = Place.OUT
         # Since when it is joining or being given partitions; None while it is not.
         self._since_ms: int | None = None
@@ -126,11 +127,11 @@ class ConsumerMember:
         self._owned = partitions
         if self._is_lost:
             self._is_lost = False
-        else:
-            target = self.target()
-            if target is not None and target.partitions == partitions:
-                self._assigned = None
-            self._tells_partitions = True
+            return
+        target = self.target()
+        if target is not None and target.partitions == partitions:
+            self._assigned = None
+        self._tells_partitions = True
         self._next_ms = 0
 
     def leave(self) -> None:
@@ -206,11 +207,12 @@ class ConsumerMember:
             self._give_up(ApiError(code, f"group {self.group}: {answer.error_message or code.name}"))
 
     def _answered(self, answer: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
-        self._failures = 0
         self.failed = None
         if self._place is Place.JOINING:
-            self._go(Place.IN)
+            self._go(Place.IN)  # after which it may be fenced each time
             self._since_ms = None
+        else:
+            self._failures = 0
         self.epoch = answer.member_epoch
         self._next_ms = now_ms + max(_INTERVAL_MS_MIN, answer.heartbeat_interval_ms)
         if answer.assignment is not None:

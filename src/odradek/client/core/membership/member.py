@@ -11,6 +11,7 @@ from typing import Protocol
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicPartition
+from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS
 from odradek.client.core.requests import Core
 from odradek.client.core.waiting import Cause, Why
 
@@ -37,6 +38,8 @@ class MemberOptions:
     heartbeat_interval_ms: int = 3_000
     max_poll_interval_ms: int = 300_000
     request_timeout_ms: int = 30_000
+    retry_backoff_ms: int = BACKOFF_MS
+    retry_backoff_max_ms: int = BACKOFF_MAX_MS
 
 
 def kept_out(group: str, instance: str | None, error: ApiError) -> Why:
