@@ -21,8 +21,6 @@ from mmap import mmap
 from struct import Struct
 from typing import Final, Protocol
 
-import cramjam
-
 from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord, UnsupportedCompression
 from odradek.records.blocks import (
@@ -33,6 +31,11 @@ from odradek.records.blocks import (
     count_lz4_blocks,
     count_zstd_blocks,
 )
+
+try:
+    import cramjam
+except ModuleNotFoundError:  # on an executor of Spark's, which has pyarrow
+    from odradek.records import arrow_codecs as cramjam  # type: ignore[no-redef]
 
 
 class Codec(IntEnum):

@@ -2,7 +2,7 @@
 
 The package's `__init__` imports `importlib.metadata` (for its version) and a command line, which takes 25 ms,
 a tenth of the startup time. So its C module is loaded directly if it exists; otherwise the package is
-imported.
+imported. Executors of a Spark cluster may have neither, and compute it by numpy.
 """
 
 import sys
@@ -29,9 +29,14 @@ def _load() -> Crc:
             spec.loader.exec_module(module)
             loaded: Crc = module.crc32c
             return loaded
-    from crc32c import crc32c
+    try:
+        from crc32c import crc32c as of_package
+    except ModuleNotFoundError:
+        from odradek.records.crc_arrays import crc32c as of_arrays
 
-    return crc32c
+        return of_arrays
+    found: Crc = of_package
+    return found
 
 
 crc32c: Final = _load()
