@@ -26,6 +26,8 @@ PASSING: Final = frozenset(
     }
 )
 """What mishaps may end a call with, once its time is over."""
+PASSING_LOOK: Final = PASSING | {ErrorCode.UNKNOWN_SERVER_ERROR}
+"""Mishaps refuse Metadata with that, and it says that no retry helps."""
 EVERY_S: Final = 0.7
 
 
@@ -51,7 +53,7 @@ async def administer(setting: Setting, topics: Topics) -> None:
                 async with setting.within(API_MS / 1000, "admin", admin):
                     await call(setting, admin, topics)
             except ApiError as error:
-                setting.refused("admin", error, PASSING)
+                setting.refused("admin", error, PASSING_LOOK if call is _look else PASSING)
             else:
                 setting.ledger.counts["admin's calls"] += 1
             await asyncio.sleep(setting.chance.expovariate(1 / EVERY_S))

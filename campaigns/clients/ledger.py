@@ -61,6 +61,8 @@ class Ledger:
         # By group: behind the last record that any of its readers got, and the highest offset committed.
         self._frontier: dict[str, dict[TopicPartition, Offset]] = defaultdict(dict)
         self._committed: dict[str, dict[TopicPartition, Offset]] = defaultdict(dict)
+        # By group: the lowest offset of a commit that got no answer (`late_commits`).
+        self._unanswered: dict[str, dict[TopicPartition, Offset]] = defaultdict(dict)
         self._skipped: list[_Skipped] = []
 
     def broken(self, said: str) -> None:
@@ -112,8 +114,8 @@ class Ledger:
             return
         before, frontier = reader.next[one], self._frontier[reader.group]
         if before is None:
-            if offset < reader.floor[one]:
-                floor = reader.floor[one]
+            floor = reader.floor[one]
+            if offset < min(floor, self._unanswered[reader.group].get(one, floor)):
                 self.broken(f"{reader.name} begins {one} at {offset}, below {floor}, which was committed")
             self._skip(reader.name, "begins behind", one, frontier.get(one, 0), offset)
         elif offset < before:
@@ -136,6 +138,12 @@ class Ledger:
                 reader.name, "commits behind", one, self._frontier[reader.group].get(one, 0), at.offset
             )
             highest[one] = max(highest.get(one, 0), at.offset)
+
+    def unanswered(self, group: str, offsets: Mapping[TopicPartition, Offset]) -> None:
+        """A commit of a member got no answer: it may be carried out later, after newer ones."""
+        lowest = self._unanswered[group]
+        for one, offset in offsets.items():
+            lowest[one] = min(lowest.get(one, offset), offset)
 
     def _skip(self, who: str, what: str, partition: TopicPartition, begin: Offset, end: Offset) -> None:
         if begin < end:

@@ -23,6 +23,7 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
+from campaigns.clients import late_commits
 from campaigns.clients.administering import Topics, administer, check_topics
 from campaigns.clients.application import COPY, PARTITIONS, SESSION_MS, SOURCE, Setting
 from campaigns.clients.copying import GROUP, copy
@@ -86,7 +87,8 @@ def _run_alone(seed: int) -> Outcome:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # what clients log of mishaps tells nothing that is not counted
     try:
-        simulation.run(trial.run)
+        with late_commits.noted(trial.ledger):
+            simulation.run(trial.run)
     except Exception as error:
         trial.ledger.broken(f"the run ends with {sentence(error)}")
     finally:

@@ -145,3 +145,18 @@ def test_of_many_cases_of_one_kind_some_are_named() -> None:
     ledger.check("orders", [])
     assert len(ledger.violations) == 6
     assert ledger.violations[-1] == "... and 3 more of the kind of the last one"
+
+
+def test_a_group_may_go_back_to_a_commit_without_an_answer_and_no_further() -> None:
+    """`./dev clients --seed 456` at 89c29e7e: the broker carried it out after two newer ones."""
+    ledger = Ledger()
+    one = reader(ledger)
+    for offset in range(5):
+        ledger.handed_out(one, got(offset, b"w %d" % offset))
+    ledger.committed(one, {P0: OffsetAndMetadata(5)})
+    ledger.unanswered("billing", {P0: 3})
+    ledger.unanswered("others", {P0: 0})
+    ledger.handed_out(reader(ledger, "r2"), got(3, b"w 3"))
+    assert ledger.violations == []
+    ledger.handed_out(reader(ledger, "r3"), got(2, b"w 2"))
+    assert ledger.violations == ["r3 begins orders-0 at 2, below 5, which was committed"]
