@@ -20,6 +20,7 @@ def test_defaults_are_kafkas() -> None:
     assert (consumer[table.AUTO_OFFSET_RESET], consumer[table.ENABLE_AUTO_COMMIT]) == ("latest", True)
     producer = read_settings(Client.PRODUCER, {})
     assert (producer[table.ACKS], producer[table.LINGER_MS], producer[table.BATCH_SIZE]) == (-1, 5, 16_384)
+    assert (producer[table.METADATA_MAX_AGE_MS], producer[table.METADATA_MAX_IDLE_MS]) == (300_000, 300_000)
     assert (producer[table.BUFFER_MEMORY], producer[table.MAX_REQUEST_SIZE]) == (33_554_432, 1_048_576)
     admin = read_settings(Client.ADMIN, {})
     assert (admin[table.DEFAULT_API_TIMEOUT_MS], admin[table.REQUEST_TIMEOUT_MS]) == (60_000, 30_000)
@@ -82,6 +83,8 @@ def test_strategies_by_name_or_by_javas_class() -> None:
         (Client.CONSUMER, "partition.assignment.strategy", [], "is a list of strategies"),
         (Client.CONSUMER, "bootstrap.servers", "somewhere", "bootstrap servers are a list of host:port"),
         (Client.CONSUMER, "bootstrap.servers", [], "is text, not"),
+        (Client.PRODUCER, "metadata.max.idle.ms", 4_999, "is a whole number from 5,000 to"),
+        (Client.CONSUMER, "metadata.max.idle.ms", 9_000, "metadata.max.idle.ms is no setting of a consumer"),
         (Client.PRODUCER, "acks", 2, "acks is one of all, 0, 1, not 2"),
         (Client.PRODUCER, "acks", True, "acks is one of all, 0, 1, not True"),
         (Client.CONSUMER, "max.pol.records", 1, "did you mean max.poll.records?"),

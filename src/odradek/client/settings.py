@@ -315,6 +315,9 @@ MAX_IN_FLIGHT: Final = Setting[int](
 )
 TRANSACTIONAL_ID: Final = Setting[str | None]("transactional.id", Client.PRODUCER, None, _some_text)
 TRANSACTION_TIMEOUT_MS: Final = Setting[int]("transaction.timeout.ms", Client.PRODUCER, 60_000, _ms)
+METADATA_MAX_IDLE_MS: Final = Setting[int](
+    "metadata.max.idle.ms", Client.PRODUCER, 300_000, _whole(5_000, INT64_MAX)
+)
 PARTITIONER_IGNORE_KEYS: Final = Setting[bool]("partitioner.ignore.keys", Client.PRODUCER, False, _switch)
 PARTITIONER_ADAPTIVE: Final = Setting[bool](
     "partitioner.adaptive.partitioning.enable", Client.PRODUCER, True, _switch

@@ -9,15 +9,17 @@ from odradek.base.errors import ApiError, ElementsRefused, SettingError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.admin import Admin
 from odradek.client.aio.consumer import Consumer
+from odradek.client.aio.driver import Driver
 from odradek.client.aio.producer import Producer
 from odradek.client.core.admin.cluster import Election
 from odradek.client.core.admin.configs import ConfigResource
 from odradek.client.core.admin.features import FeatureChange
 from odradek.client.core.admin.offsets import EARLIEST, LATEST
 from odradek.client.core.admin.topics import NewTopic
-from odradek.client.core.requests import ToCoordinator
+from odradek.client.core.requests import Outcome, Send, ToCoordinator
 from odradek.client.core.waiting import Cause
 from odradek.testing import Cluster, simulate
+from odradek.wire.messages.create_topics import CreateTopicsRequest
 
 pytestmark = pytest.mark.slow
 
@@ -274,6 +276,32 @@ async def test_an_operation_ends_in_its_time_and_leaves_the_client_usable(cluste
         assert admin.why() == []
         await cluster.start(broker)
         assert await admin.list_topics() == []
+
+
+@simulate(brokers=1, seeds=1)
+async def test_brokers_are_told_the_time_that_is_left(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Kafka's admin client tells them: the time of the operation, at most `request.timeout.ms`."""
+    settings = {"default.api.timeout.ms": 9_000, "request.timeout.ms": 5_000}
+    told: list[int] = []
+    ask = Driver.ask
+
+    def noted(driver: Driver, send: Send) -> asyncio.Future[Outcome]:
+        if isinstance(send.request, CreateTopicsRequest):
+            assert send.timeout_ms == send.request.timeout_ms
+            told.append(send.timeout_ms)
+        return ask(driver, send)
+
+    monkeypatch.setattr(Driver, "ask", noted)
+    async with Admin(cluster.bootstrap_servers, settings=settings) as admin:
+        await admin.create_topic("flights")
+        cluster.faults(1).delay(20, api="CreateTopics")
+        with pytest.raises(ApiError):
+            await admin.create_topic("planes")
+    assert told[:2] == [5_000, 5_000]
+    assert len(told) >= 3
+    assert all(1 <= ms <= 4_000 for ms in told[2:])
 
 
 @simulate(brokers=1, seeds=1)

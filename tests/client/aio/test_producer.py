@@ -52,6 +52,24 @@ def test_every_codec_is_read_back(codec: str) -> None:
     run()
 
 
+@simulate(brokers=1, seeds=1)
+async def test_a_topic_that_is_not_used_is_forgotten_and_known_again_when_it_is(cluster: Cluster) -> None:
+    """metadata.max.idle.ms"""
+    await cluster.create_topic("orders")
+    settings = {"metadata.max.age.ms": 10_000, "metadata.max.idle.ms": 60_000}
+    async with Producer(cluster.bootstrap_servers, settings=settings) as producer:
+        await (await producer.send("orders", b"lamp"))
+        assert producer._driver is not None
+        for _ in range(9):
+            await asyncio.sleep(10)
+            await producer.partitions_for("orders")  # that is a use, too
+        assert "orders" in producer._driver.view.topics
+        await asyncio.sleep(80)
+        assert not producer._driver.view.topics
+        await (await producer.send("orders", b"table"))
+    assert [one.text for one in await cluster.records("orders")] == ["lamp", "table"]
+
+
 @simulate(brokers=3, seeds=4)
 async def test_large_batches_that_are_compressed_elsewhere_keep_their_order(cluster: Cluster) -> None:
     await cluster.create_topic("orders", partitions=2, replication_factor=3, min_insync_replicas=2)

@@ -113,6 +113,48 @@ def test_topics_no_longer_wanted_are_forgotten() -> None:
     assert [topic.name for topic in send.request.topics or ()] == ["others"]
 
 
+def names_of(send: Send) -> list[str | None]:
+    assert isinstance(send.request, MetadataRequest)
+    return [topic.name for topic in send.request.topics or ()]
+
+
+def test_topics_that_were_not_used_for_the_idle_time_are_not_asked_for_any_more() -> None:
+    """metadata.max.idle.ms (KIP-526)."""
+    found = ClusterView(SeededChance(1), max_age_ms=60_000, max_idle_ms=150_000)
+    found.want(["orders", "payments"])
+    give(found, answer())
+    found.use("payments")
+    found.due(59_000)
+    for now_ms in (60_000, 120_000):
+        give(found, answer(), now_ms)
+        assert found.leader(ORDERS) == Leader(1, 5)
+    send = asked(found, 180_000)
+    assert names_of(send) == ["payments"], "its last use was 121 s ago"
+    assert found.leader(ORDERS) is None
+    found.outcome(Outcome(send, MetadataResponse()), 180_000)
+    assert names_of(asked(found, 240_000)) == []
+
+
+def test_without_an_idle_time_topics_stay_known() -> None:
+    found = ClusterView(SeededChance(1), max_age_ms=60_000)
+    found.want(["orders"])
+    for minute in range(20):
+        send = asked(found, minute * 60_000)
+        assert names_of(send) == ["orders"]
+        found.outcome(Outcome(send, answer()), minute * 60_000)
+
+
+def test_a_topic_that_was_dropped_is_asked_for_at_once_when_it_is_wanted_again() -> None:
+    found = ClusterView(SeededChance(1), max_age_ms=60_000, max_idle_ms=60_000)
+    found.want(["orders"])
+    give(found, answer())
+    send = asked(found, 60_000)
+    assert names_of(send) == []
+    found.outcome(Outcome(send, MetadataResponse()), 60_000)
+    found.want(["orders"])
+    assert names_of(asked(found, 60_001)) == ["orders"]
+
+
 def test_a_broker_with_an_id_that_stands_for_none_is_no_broker() -> None:
     found = view()
     found.want(["orders"])

@@ -13,7 +13,6 @@ all the same.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -35,7 +34,7 @@ from odradek.client.core.admin import (
     transactions,
     users,
 )
-from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.admin.operation import Operation, Pause, within
 from odradek.client.core.admin.reasons import UnderWay, why
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.requests import Outcome, Send
@@ -193,7 +192,7 @@ class Admin:
     ) -> list[Outcome]:
         left_ms = max(1, deadline_ms - driver.now_ms)
         timeout_ms = min(self._settings[REQUEST_TIMEOUT_MS], left_ms)
-        under_way.sends = [replace(one, timeout_ms=timeout_ms) for one in sends]
+        under_way.sends = [within(one, timeout_ms) for one in sends]
         return list(await asyncio.gather(*(driver.ask(one) for one in under_way.sends)))
 
     async def _pause(self, driver: Driver, pause: Pause, deadline_ms: int) -> None:

@@ -45,6 +45,7 @@ from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.aio.rebalancing import Rebalancing
+from odradek.client.core.backoff import Backoff
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import ConsumerCore
@@ -102,7 +103,7 @@ class Consumer:
             self._core.subscription,
             is_committed_only=options.fetch.is_committed_only,
             request_timeout_ms=options.request_timeout_ms,
-            retry_backoff_ms=reach.retry_backoff_ms,
+            backoff=Backoff(reach.retry_backoff_ms, reach.retry_backoff_max_ms, self._driver.chance),
         )
         self._is_committed_only = options.fetch.is_committed_only
         self._convert = converter(key_deserializer, value_deserializer)

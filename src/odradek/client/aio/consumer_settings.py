@@ -36,6 +36,7 @@ def consumer_options(settings: Settings) -> ConsumerOptions:
             rack=settings[known.CLIENT_RACK],
             request_timeout_ms=settings[known.REQUEST_TIMEOUT_MS],
             retry_backoff_ms=settings[known.RETRY_BACKOFF_MS],
+            retry_backoff_max_ms=settings[known.RETRY_BACKOFF_MAX_MS],
             metadata_max_age_ms=settings[known.METADATA_MAX_AGE_MS],
             sampling=settings.sampling,
         ),

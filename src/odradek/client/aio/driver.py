@@ -54,6 +54,8 @@ class DriverOptions:
     reconnect_backoff_ms: int = 50
     reconnect_backoff_max_ms: int = 1_000
     metadata_max_age_ms: int = MAX_AGE_MS
+    metadata_max_idle_ms: int | None = None
+    """None: the topics that are wanted stay known."""
     socket_connection_setup_timeout_ms: int = SETUP_MS
     allow_auto_create_topics: bool = False
     security: Security = UNPROTECTED
@@ -71,6 +73,7 @@ class Driver:
         self.view = ClusterView(
             self.chance,
             max_age_ms=options.metadata_max_age_ms,
+            max_idle_ms=options.metadata_max_idle_ms,
             backoff_ms=options.retry_backoff_ms,
             backoff_max_ms=options.retry_backoff_max_ms,
             may_create_topics=options.allow_auto_create_topics,

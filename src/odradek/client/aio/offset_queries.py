@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.client.aio.driver import Driver
+from odradek.client.core.backoff import Backoff
 from odradek.client.core.consumer.commits import (
     Commit,
     OffsetAndMetadata,
@@ -48,46 +49,46 @@ class OffsetQueries:
         *,
         is_committed_only: bool,
         request_timeout_ms: int,
-        retry_backoff_ms: int,
+        backoff: Backoff,
     ) -> None:
         self._driver = driver
         self._subscription = subscription
         self._identity = identity
         self._is_committed_only = is_committed_only
         self._timeout_ms = request_timeout_ms
-        self._pause_s = max(1, retry_backoff_ms) / 1000
+        self._backoff = backoff
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout_s: float) -> None:
         """Commit these offsets."""
-        end_ms = self._driver.now_ms + int(timeout_s * 1000)
+        attempts = self._attempts(timeout_s)
         commit = Commit(self._identity, self._subscription.states, offsets)
         while commit.left:
-            send = commit.request(self._left_ms(end_ms))
+            send = commit.request(self._left_ms(attempts))
             outcome = await self._driver.ask(send)
             if outcome.error is not None:
-                await self._pause(outcome.error, end_ms)
+                await self._pause(outcome.error, attempts)
                 continue
             problem = commit.answered(outcome.answer(OffsetCommitResponse), self._subscription.states)
             if problem is not None:
                 self._driver.routing.refused(send, problem.code)
-                await self._pause(problem, end_ms, is_retriable=True)
+                await self._pause(problem, attempts, is_retriable=True)
 
     async def committed(
         self, partitions: Iterable[TopicPartition], timeout_s: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The group's committed offsets; None where there is none."""
         asked = sorted(partitions)
-        end_ms = self._driver.now_ms + int(timeout_s * 1000)
+        attempts = self._attempts(timeout_s)
         while True:
             send = Send(
                 ToCoordinator(self._identity.group),
                 offset_fetch(self._identity, asked),
-                timeout_ms=self._left_ms(end_ms),
+                timeout_ms=self._left_ms(attempts),
                 highest=OFFSET_FETCH_VERSION_MAX,
             )
             outcome = await self._driver.ask(send)
             if outcome.error is not None:
-                await self._pause(outcome.error, end_ms)
+                await self._pause(outcome.error, attempts)
                 continue
             code, found = fetched_offsets(outcome.answer(OffsetFetchResponse))
             codes = {code, *(known_code(one.error_code) for one in found.values())} - {ErrorCode.NONE}
@@ -95,7 +96,7 @@ class OffsetQueries:
                 code = codes.pop()
                 self._driver.routing.refused(send, code)
                 said = f"group {self._identity.group}: {code.name.lower().replace('_', ' ')}"
-                await self._pause(ApiError(code, said), end_ms, is_retriable=may_ask_again(code))
+                await self._pause(ApiError(code, said), attempts, is_retriable=may_ask_again(code))
                 continue
             return {
                 one: OffsetAndMetadata(
@@ -110,7 +111,7 @@ class OffsetQueries:
         self, timestamps: Mapping[TopicPartition, int], timeout_s: float
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The offset for each timestamp (LATEST and EARLIEST among them); None where no record is as late."""
-        end_ms = self._driver.now_ms + int(timeout_s * 1000)
+        attempts = self._attempts(timeout_s)
         view = self._driver.view
         view.want({one.topic for one in timestamps})
         found: dict[TopicPartition, OffsetAndTimestamp | None] = {}
@@ -125,7 +126,7 @@ class OffsetQueries:
                     by_node.setdefault(leader.node, []).append((one, timestamp, leader.epoch))
                 else:
                     problem = _without_leader(one, view.errors.get(one.topic))
-            sends = [self._list_of(node, asked, end_ms) for node, asked in by_node.items()]
+            sends = [self._list_of(node, asked, self._left_ms(attempts)) for node, asked in by_node.items()]
             for outcome in await asyncio.gather(*map(self._driver.ask, sends)):
                 if outcome.error is not None:
                     problem = outcome.error
@@ -134,13 +135,12 @@ class OffsetQueries:
             if len(found) < len(timestamps):
                 view.refresh_soon(self._driver.now_ms)
                 self._driver.pump()
-                await self._pause(problem, end_ms, is_retriable=_is_stale(problem.code))
+                await self._pause(problem, attempts, is_retriable=_is_stale(problem.code))
         return found
 
     def _list_of(
-        self, node: BrokerId, asked: list[tuple[TopicPartition, int, LeaderEpoch]], end_ms: int
+        self, node: BrokerId, asked: list[tuple[TopicPartition, int, LeaderEpoch]], left_ms: int
     ) -> Send:
-        left_ms = self._left_ms(end_ms)
         request = list_offsets(asked, is_committed_only=self._is_committed_only, timeout_ms=left_ms)
         return Send(ToNode(node), request, timeout_ms=left_ms, highest=LIST_OFFSETS_VERSION_MAX)
 
@@ -169,15 +169,32 @@ class OffsetQueries:
                 raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"{what} within {timeout_s:g} s")
             await self._driver.changed(left_ms)
 
-    def _left_ms(self, end_ms: int) -> int:
-        return max(1, min(self._timeout_ms, end_ms - self._driver.now_ms))
+    def _attempts(self, timeout_s: float) -> "_Attempts":
+        return _Attempts(self._driver.now_ms + int(timeout_s * 1000))
 
-    async def _pause(self, error: ApiError, end_ms: int, *, is_retriable: bool | None = None) -> None:
-        """Wait a little before the next attempt. Raises `error` if there is to be none."""
+    def _left_ms(self, attempts: "_Attempts") -> int:
+        return max(1, min(self._timeout_ms, attempts.end_ms - self._driver.now_ms))
+
+    async def _pause(
+        self, error: ApiError, attempts: "_Attempts", *, is_retriable: bool | None = None
+    ) -> None:
+        """Wait before the next attempt, longer each time. Raises `error` if there is to be none."""
         again = error.code.is_retriable if is_retriable is None else is_retriable
-        if not again or self._driver.is_closed or self._driver.now_ms >= end_ms:
+        left_ms = attempts.end_ms - self._driver.now_ms
+        if not again or self._driver.is_closed or left_ms <= 0:
             raise error
-        await asyncio.sleep(self._pause_s)
+        wait_ms = min(left_ms, self._backoff.after(attempts.failed))
+        attempts.failed += 1
+        await asyncio.sleep(wait_ms / 1000)
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """Those of one question."""
+
+    end_ms: int
+    """When there is no other attempt any more."""
+    failed: int = 0
 
 
 def _without_leader(one: TopicPartition, code: ErrorCode | None) -> ApiError:

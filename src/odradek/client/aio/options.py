@@ -14,7 +14,9 @@ from odradek.client.settings import (
 )
 
 
-def driver_options(settings: Settings, *, allow_auto_create_topics: bool = False) -> DriverOptions:
+def driver_options(
+    settings: Settings, *, allow_auto_create_topics: bool = False, metadata_max_idle_ms: int | None = None
+) -> DriverOptions:
     """The options of a driver; `allow_auto_create_topics` lets brokers make the topics that are wanted."""
     bootstrap = settings[BOOTSTRAP_SERVERS]
     return DriverOptions(
@@ -25,6 +27,7 @@ def driver_options(settings: Settings, *, allow_auto_create_topics: bool = False
         reconnect_backoff_ms=settings[RECONNECT_BACKOFF_MS],
         reconnect_backoff_max_ms=settings[RECONNECT_BACKOFF_MAX_MS],
         metadata_max_age_ms=settings[METADATA_MAX_AGE_MS],
+        metadata_max_idle_ms=metadata_max_idle_ms,
         socket_connection_setup_timeout_ms=settings[SETUP_TIMEOUT_MS],
         allow_auto_create_topics=allow_auto_create_topics,
         security=settings.security,

@@ -44,7 +44,7 @@ from odradek.client.core.producer.transaction import Transaction
 from odradek.client.core.producer.transaction_core import TransactionCore
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
-from odradek.client.settings import Client, read_settings
+from odradek.client.settings import METADATA_MAX_IDLE_MS, Client, read_settings
 from odradek.records.framing import LONG_MAX, RecordHeaders
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ class Producer:
         if bootstrap_servers is not None:
             given["bootstrap_servers"] = bootstrap_servers
         read = read_settings(Client.PRODUCER, given, ssl_context=ssl_context, token_provider=token_provider)
-        self._options = driver_options(read, allow_auto_create_topics=True)
+        self._options = driver_options(
+            read, allow_auto_create_topics=True, metadata_max_idle_ms=read[METADATA_MAX_IDLE_MS]
+        )
         self._settings = producer_settings(read)
         # None until the first call, which has a running loop.
         self._driver: Driver | None = None

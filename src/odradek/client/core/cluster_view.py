@@ -7,6 +7,8 @@ It refreshes itself: when a topic is wanted that it does not know, when a core r
     outcome(...)               leader(orders-0) = Leader(2, epoch 5); `version` has risen by 1
     view.refresh_soon(100)     due(100): another one, after a backoff if the last one was just answered
 
+A producer forgets topics that it has not used for `metadata.max.idle.ms`: `use` says that one is used.
+
 Invariant: the known leader epoch of a partition never falls while its topic keeps its id, so that a broker
 with old metadata does not undo what a newer one said.
 """
@@ -86,12 +88,20 @@ class ClusterView:
         chance: Chance,
         *,
         max_age_ms: int = MAX_AGE_MS,
+        max_idle_ms: int | None = None,
         backoff_ms: int = BACKOFF_MS,
         backoff_max_ms: int = BACKOFF_MAX_MS,
         may_create_topics: bool = False,
     ) -> None:
-        """`may_create_topics`: a broker may make wanted topics that are missing, where its settings allow."""
+        """`may_create_topics`: a broker may make wanted topics that are missing, where its settings allow.
+
+        Topics that were not used for `max_idle_ms` are not wanted any more; None: they stay wanted.
+        """
         self._max_age_ms = max_age_ms
+        self._max_idle_ms = max_idle_ms
+        # The topics used since the last `due` (the values mean nothing), and when each was used last.
+        self._used: dict[str, None] = {}
+        self._used_ms: dict[str, int] = {}
         self._backoff = Backoff(backoff_ms, backoff_max_ms, chance)
         self._may_create = may_create_topics
         # The topics that some core wants to know; None once all are wanted.
@@ -168,6 +178,10 @@ class ClusterView:
             self._wanted |= new
             self._need()
 
+    def use(self, topic: str) -> None:
+        """This topic is used: if it is wanted it stays so for `max_idle_ms`."""
+        self._used[topic] = None
+
     def want_all(self) -> None:
         """Know all topics from now on."""
         if self._wanted is not None:
@@ -206,11 +220,15 @@ class ClusterView:
 
     def due(self, now_ms: int) -> Sequence[Send]:
         """See `Core`."""
+        if self._used:
+            self._used_ms.update(dict.fromkeys(self._used, now_ms))
+            self._used.clear()
         if self._stale_at_ms is not None and now_ms >= self._stale_at_ms:
             self._is_needed = True
         if not self._is_needed or self._under_way is not None or now_ms < self._not_before_ms:
             return ()
         self._is_needed = False
+        self._drop_idle(now_ms)
         names = None if self._wanted is None else sorted(self._wanted)
         asked = None if names is None else [MetadataRequestTopic(name=name) for name in names]
         request = MetadataRequest(topics=asked, allow_auto_topic_creation=self._may_create)
@@ -246,6 +264,16 @@ class ClusterView:
         return earliest(self._stale_at_ms, self._not_before_ms if self._is_needed else None)
 
     # --- helpers
+
+    def _drop_idle(self, now_ms: int) -> None:
+        if self._max_idle_ms is None or self._wanted is None:
+            return
+        for name in sorted(self._wanted):
+            if now_ms - self._used_ms.setdefault(name, now_ms) >= self._max_idle_ms:
+                self._wanted.discard(name)
+                self._used_ms.pop(name)
+                self.errors.pop(name, None)
+                self._forget(name)
 
     def _need(self) -> None:
         self._is_needed = True

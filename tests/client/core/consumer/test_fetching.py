@@ -79,13 +79,18 @@ class Rig:
         reset_to: int | None = EARLIEST,
         is_committed_only: bool = False,
         retry_backoff_ms: int = 100,
+        retry_backoff_max_ms: int = 1_000,
     ) -> None:
         chance = SeededChance(1)
         self.view = ClusterView(chance)
         self.now_ms = 0
         self.routing = Routing(self.view, chance)
         options = ConsumerOptions(
-            FetchOptions(is_committed_only=is_committed_only, retry_backoff_ms=retry_backoff_ms),
+            FetchOptions(
+                is_committed_only=is_committed_only,
+                retry_backoff_ms=retry_backoff_ms,
+                retry_backoff_max_ms=retry_backoff_max_ms,
+            ),
             None if group is None else MemberOptions(group, instance, max_poll_interval_ms=60_000),
             protocol,
             reset_to,
@@ -210,23 +215,53 @@ def test_c4_an_answer_for_other_partitions_is_ignored_whole_and_a_failed_one_fet
     assert asked(rig.fetches()[1]) == {0: 0, 2: 0}
 
 
-def test_after_a_failure_the_retry_backoff_passes_before_the_next_attempt() -> None:
-    rig = Rig(retry_backoff_ms=3_000)
+def waits_ms(rig: Rig, kind: type[FetchRequest] | type[ListOffsetsRequest], attempts: int) -> list[int]:
+    """How long the core waits after each of some attempts in a row that fail."""
+    waited = []
+    for _ in range(attempts):
+        (send,) = rig.due()
+        assert isinstance(send.request, kind)
+        rig.fail(send)
+        assert not rig.due()
+        deadline_ms = rig.core.next_deadline_ms()
+        assert deadline_ms is not None
+        waited.append(deadline_ms - rig.now_ms)
+        rig.now_ms = deadline_ms
+    return waited
+
+
+@pytest.mark.parametrize("kind", [FetchRequest, ListOffsetsRequest])
+def test_after_failures_the_retry_backoff_grows_up_to_its_maximum(
+    kind: type[FetchRequest] | type[ListOffsetsRequest],
+) -> None:
+    rig = Rig(retry_backoff_ms=3_000, retry_backoff_max_ms=10_000)
     rig.assign(P0)
-    rig.fail(rig.fetches()[1])
-    rig.now_ms = 2_999
+    if kind is ListOffsetsRequest:
+        rig.core.subscription.states[P0] = PartitionState()
+    first, second, third, fourth = waits_ms(rig, kind, 4)
+    assert 2_400 <= first <= 3_600
+    assert 4_800 <= second <= 7_200
+    assert 8_000 <= third <= 10_000
+    assert 8_000 <= fourth <= 10_000
+
+
+def test_after_an_answer_the_retry_backoff_is_the_first_one_again() -> None:
+    rig = Rig(retry_backoff_ms=3_000, retry_backoff_max_ms=10_000)
+    rig.assign(P0)
+    waits_ms(rig, FetchRequest, 3)
+    rig.answer(rig.fetches()[1], data(0))
+    (first,) = waits_ms(rig, FetchRequest, 1)
+    assert first <= 3_600
+
+
+def test_a_new_leader_is_asked_at_once() -> None:
+    rig = Rig(retry_backoff_ms=3_000, retry_backoff_max_ms=10_000)
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], data(0, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
     assert not rig.due()
-    rig.now_ms = 3_000
-    rig.fetches()
-    rig.core.subscription.states[P1] = PartitionState()
-    (lookup,) = rig.due()
-    assert isinstance(lookup.request, ListOffsetsRequest)
-    rig.fail(lookup)
-    rig.now_ms = 5_999
-    assert not rig.due()
-    rig.now_ms = 6_000
-    (lookup,) = rig.due()
-    assert isinstance(lookup.request, ListOffsetsRequest)
+    rig.now_ms += 2_000
+    rig.refresh(epoch=1, leaders=(2, 2, 1, 2))
+    assert asked(rig.fetches()[2]) == {0: 0}
 
 
 def test_c5_data_counts_only_while_assigned_and_at_the_position() -> None:
@@ -381,10 +416,10 @@ def test_a_preferred_replica_that_cannot_be_fetched_from_is_not_asked_for_at_onc
     rig.assign(P0)
     rig.answer(rig.fetches()[1], data(0, preferred_read_replica=replica))
     assert not rig.fetches()
-    assert rig.core.next_deadline_ms() == 100
+    assert 80 <= (rig.core.next_deadline_ms() or 0) <= 120
     failed = rig.core.subscription.states[P0].failed
     assert f"broker 1 sends the consumer to replica {replica}" in str(failed)
-    rig.now_ms = 100
+    rig.now_ms = 120
     rig.answer(rig.fetches()[1], data(0, batch(0, 2)))
     assert rig.values() == [0, 1]
 
@@ -394,7 +429,7 @@ def test_a_session_that_a_full_fetch_does_not_need_is_not_missed_again_and_again
     rig.assign(P0)
     rig.answer(rig.fetches()[1], code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, session=0)
     assert not rig.fetches()
-    rig.now_ms = 100
+    rig.now_ms = 120
     assert asked(rig.fetches()[1]) == {0: 0}
 
 
@@ -439,7 +474,7 @@ def test_an_offset_below_zero_is_no_place_to_begin() -> None:
     (reset,) = rig.due()
     rig.core.outcome(Outcome(reset, listed(-1)), 0)
     assert not rig.due()
-    rig.now_ms = 100
+    rig.now_ms = 120
     (reset,) = rig.due()
     rig.core.outcome(Outcome(reset, listed(5)), 100)
     assert asked(rig.fetches()[1]) == {0: 5}
@@ -656,7 +691,7 @@ def test_what_answers_leave_out_is_not_asked_for_again_at_once() -> None:
     (reset,) = rig.due()
     rig.core.outcome(Outcome(reset, ListOffsetsResponse()), 0)
     assert not rig.due()
-    rig.now_ms = 100
+    rig.now_ms = 120
     (reset,) = rig.due()
     rig.core.outcome(Outcome(reset, listed(5)), 100)
     rig.core.subscription.states[P0].epoch = 0

@@ -12,6 +12,7 @@ at any of its yields.
 """
 
 from collections.abc import Callable, Generator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
@@ -48,6 +49,17 @@ Operation: TypeAlias = Generator[Sequence[Send] | Pause, Sequence[Outcome], T]
 def passes(code: ErrorCode) -> bool:
     """Whether a refusal passes by itself."""
     return code.is_retriable and code not in FINAL
+
+
+def within(send: Send, timeout_ms: int) -> Send:
+    """The same request, with so much time; a request that tells brokers its time tells this one.
+
+    As Kafka's admin client does: a broker that waits for others answers before its caller has given up.
+    """
+    request = copy(send.request)
+    if hasattr(request, "timeout_ms"):
+        request.timeout_ms = timeout_ms
+    return replace(send, request=request, timeout_ms=timeout_ms)
 
 
 def only(entries: Sequence[T], about: str) -> T:

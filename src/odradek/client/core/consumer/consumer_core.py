@@ -20,6 +20,7 @@ from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import Offset, TopicPartition
+from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord, Convert
 from odradek.client.core.consumer.fetcher import Fetcher, FetchOptions
@@ -112,7 +113,8 @@ class ConsumerCore:
         """None before the first subscription."""
         self.subscription = Subscription(view, excludes_internal=options.excludes_internal)
         self.identity = _Names(self)
-        self.fetcher = Fetcher(view, self.subscription, options.fetch)
+        backoff = Backoff(options.fetch.retry_backoff_ms, options.fetch.retry_backoff_max_ms, chance)
+        self.fetcher = Fetcher(view, self.subscription, options.fetch, backoff)
         self.positions = Positions(
             view,
             routing,
@@ -121,7 +123,7 @@ class ConsumerCore:
             reset_to=options.reset_to,
             is_committed_only=options.fetch.is_committed_only,
             request_timeout_ms=options.request_timeout_ms,
-            retry_backoff_ms=options.fetch.retry_backoff_ms,
+            backoff=backoff,
         )
         is_committed_only = options.fetch.is_committed_only
         self._held_up = HeldUp(view, self.subscription, is_committed_only=is_committed_only)

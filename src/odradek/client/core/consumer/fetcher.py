@@ -17,7 +17,8 @@ from typing import Any, Final, NamedTuple
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, NO_TOPIC_ID, BrokerId, Offset, TopicPartition
-from odradek.client.core.cluster_view import BACKOFF_MS, ClusterView
+from odradek.client.core.backoff import Backoff
+from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
 from odradek.client.core.consumer.completed_fetch import (
     WORK_RECORDS_MAX,
     Away,
@@ -79,6 +80,7 @@ class FetchOptions:
     rack: str = ""
     request_timeout_ms: int = 30_000
     retry_backoff_ms: int = BACKOFF_MS
+    retry_backoff_max_ms: int = BACKOFF_MAX_MS
     metadata_max_age_ms: int = 300_000
     sampling: Sampling = USUAL
 
@@ -100,10 +102,13 @@ _Read = Callable[[CompletedFetch, int], int | None]
 class Fetcher:
     """See the module."""
 
-    def __init__(self, view: ClusterView, subscription: Subscription, options: FetchOptions) -> None:
+    def __init__(
+        self, view: ClusterView, subscription: Subscription, options: FetchOptions, backoff: Backoff
+    ) -> None:
         self._view = view
         self._subscription = subscription
         self._options = options
+        self._backoff = backoff
         self._sessions: dict[BrokerId, FetchSession] = {}
         # Of the request under way to each node: when it was made, and the offsets that it asked for.
         self._in_flight: dict[BrokerId, tuple[int, Mapping[TopicPartition, Wanted]]] = {}
@@ -183,7 +188,7 @@ class Fetcher:
         leader = self._view.leader(partition)
         if leader is None or leader.node not in self._view.nodes:
             self._view.refresh_soon(now_ms)
-            state.retry_ms = now_ms + self._options.retry_backoff_ms
+            state.retry_ms = now_ms + self._backoff.after(0)
             return NO_BROKER
         return leader.node
 
@@ -260,6 +265,8 @@ class Fetcher:
             state.failed = None
             if partition in named:  # else there is no news of it
                 self._take_in(partition, state, named[partition], node, now_ms)
+            if state.failed is None:
+                state.failures = 0
             _note_hold_up(state, asked.offset, now_ms)
         self._subscription.turn(one for one, data in named.items() if data.records)
 
@@ -267,7 +274,8 @@ class Fetcher:
         for partition in wanted:
             state = self._subscription.states.get(partition)
             if state is not None:
-                state.retry_ms, state.failed = now_ms + self._options.retry_backoff_ms, error
+                state.put_off(now_ms, self._backoff)
+                state.failed = error
 
     def _named(self, answer: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
         for topic in answer.responses:
@@ -317,7 +325,7 @@ class Fetcher:
         said = f"{partition}: broker {node} sends the consumer to replica {replica}"
         state.failed = ApiError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{said}, which is not in the metadata")
         state.replica = NO_BROKER
-        state.retry_ms = now_ms + self._options.retry_backoff_ms
+        state.put_off(now_ms, self._backoff)
         self._view.refresh_soon(now_ms)
 
     def _refused(
@@ -332,10 +340,10 @@ class Fetcher:
             state.reset_timestamp = None
         elif code in _STALE:
             state.replica = NO_BROKER
-            state.retry_ms = now_ms + self._options.retry_backoff_ms
+            state.put_off(now_ms, self._backoff)
             self._view.refresh_soon(now_ms)
         elif code.is_retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
-            state.retry_ms = now_ms + self._options.retry_backoff_ms
+            state.put_off(now_ms, self._backoff)
         else:
             state.error = state.failed
 

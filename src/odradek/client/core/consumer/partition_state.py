@@ -12,6 +12,7 @@ from typing import Final
 
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset, ProducerId
+from odradek.client.core.backoff import Backoff
 
 
 class Phase(Enum):
@@ -50,6 +51,8 @@ class PartitionState:
     """Whether it is being revoked: nothing of it is fetched or returned any more."""
     retry_ms: int = 0
     """Before this time nothing is asked about it: something has just failed. 0 when the time has come."""
+    failures: int = 0
+    """How many requests about it have failed in a row: the wait for the next one grows with them."""
     error: OdradekError | None = None
     """What the application must be told; the next poll raises it."""
     failed: ApiError | None = None
@@ -79,15 +82,25 @@ class PartitionState:
         """The application's choice; it ends whatever was under way."""
         self.phase = Phase.FETCHING
         self.offset, self.epoch, self.leader_epoch = offset, epoch, NO_EPOCH
-        self.reset_timestamp = self.error = self.failed = None
-        self.retry_ms = 0
+        self.reset_timestamp = self.error = None
+        self.settle()
 
     def reset(self, timestamp: int | None) -> None:
         """Look the position up: by this timestamp, or as the setting says."""
         self.phase = Phase.NEEDS_RESET
         self.reset_timestamp = timestamp
-        self.error = self.failed = None
-        self.retry_ms = 0
+        self.error = None
+        self.settle()
+
+    def put_off(self, now_ms: int, backoff: Backoff) -> None:
+        """A request about it has failed: wait before the next one."""
+        self.retry_ms = now_ms + backoff.after(self.failures)
+        self.failures += 1
+
+    def settle(self) -> None:
+        """What failed is over."""
+        self.retry_ms = self.failures = 0
+        self.failed = None
 
     def end(self, *, is_committed_only: bool) -> Offset:
         """Where the readable records end, as the latest answer said; NO_OFFSET before the first."""

@@ -9,13 +9,14 @@ Invariant: at most one request of each kind to a broker is under way, and an ans
 that have waited for it ever since: not for one that was given away and came back, nor after a seek.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
@@ -156,7 +157,7 @@ class Positions:
         reset_to: int | None,
         is_committed_only: bool,
         request_timeout_ms: int,
-        retry_backoff_ms: int,
+        backoff: Backoff,
     ) -> None:
         """`reset_to` is LATEST or EARLIEST; None: without a position the application is told."""
         self._view = view
@@ -166,7 +167,7 @@ class Positions:
         self._reset_to = reset_to
         self._is_committed_only = is_committed_only
         self._timeout_ms = request_timeout_ms
-        self._retry_ms = retry_backoff_ms
+        self._backoff = backoff
         # What is under way, by request.
         self._asked: dict[Send, _Asked] = {}
         # The view's version for which positions were compared with the leaders.
@@ -243,7 +244,7 @@ class Positions:
             leader = self._view.leader(one)
             if leader is None or leader.node not in self._view.nodes:
                 self._view.refresh_soon(now_ms)
-                state.retry_ms = now_ms + self._retry_ms
+                state.retry_ms = now_ms + self._backoff.after(0)
                 continue
             found.setdefault(leader.node, []).append((one, state, leader.epoch))
         return found
@@ -300,6 +301,7 @@ class Positions:
                 state.go(Phase.NEEDS_VALIDATION)
             else:
                 state.leader_epoch = leader.epoch
+            state.retry_ms = state.failures = 0  # the new leader is asked at once
 
     # --- answers
 
@@ -319,7 +321,7 @@ class Positions:
                 continue
             state.failed = error
             if error.code.is_retriable:
-                state.retry_ms = now_ms + self._retry_ms
+                state.put_off(now_ms, self._backoff)
             elif error.code is ErrorCode.UNSUPPORTED_VERSION and asked.phase is Phase.NEEDS_VALIDATION:
                 self._valid(one, state)
             else:
@@ -332,7 +334,7 @@ class Positions:
         state.failed = ApiError(code, f"the position of {one} cannot be found: {words}")
         if code.is_retriable or code in stale or code in changing:
             self._view.refresh_soon(now_ms)
-            state.retry_ms = now_ms + self._retry_ms
+            state.put_off(now_ms, self._backoff)
         else:
             state.error = state.failed
 
@@ -353,25 +355,26 @@ class Positions:
                 state.error = _left_out(one)
             elif entry.committed_offset < 0:
                 state.go(Phase.NEEDS_RESET)
-                state.failed = None
+                state.settle()
             else:
                 state.go(Phase.FETCHING)
                 state.offset, state.epoch = entry.committed_offset, entry.committed_leader_epoch
                 state.leader_epoch = NO_EPOCH
-                state.retry_ms, state.failed = 0, None
+                state.settle()
 
-    def _expect(self, asked: _Asked, now_ms: int) -> None:
-        """Ask again later about what the answer leaves out; what it names overrides that."""
+    def _put_off_others(self, asked: _Asked, named: Collection[TopicPartition], now_ms: int) -> None:
+        """Ask again later about what an answer leaves out."""
         for one in asked.partitions:
-            state = self._waits(asked, one)
+            state = None if one in named else self._waits(asked, one)
             if state is not None:
-                state.retry_ms = now_ms + self._retry_ms
+                state.put_off(now_ms, self._backoff)
 
     def _take_resets(self, asked: _Asked, answer: ListOffsetsResponse, now_ms: int) -> None:
-        self._expect(asked, now_ms)
+        named = set()
         for topic in answer.topics:
             for one in topic.partitions:
                 partition = TopicPartition(topic.name, one.partition_index)
+                named.add(partition)
                 state = self._waits(asked, partition)
                 if state is None:
                     continue
@@ -383,14 +386,16 @@ class Positions:
                     continue
                 state.go(Phase.FETCHING)
                 state.offset, state.epoch, state.leader_epoch = one.offset, NO_EPOCH, NO_EPOCH
-                state.reset_timestamp = state.failed = None
-                state.retry_ms = 0
+                state.reset_timestamp = None
+                state.settle()
+        self._put_off_others(asked, named, now_ms)
 
     def _take_validation(self, asked: _Asked, answer: OffsetForLeaderEpochResponse, now_ms: int) -> None:
-        self._expect(asked, now_ms)
+        named = set()
         for topic in answer.topics:
             for one in topic.partitions:
                 partition = TopicPartition(topic.topic, one.partition)
+                named.add(partition)
                 state = self._waits(asked, partition)
                 if state is None:
                     continue
@@ -401,12 +406,13 @@ class Positions:
                     self._cut_off(partition, state, one.end_offset)
                 else:
                     self._valid(partition, state)
+        self._put_off_others(asked, named, now_ms)
 
     def _valid(self, partition: TopicPartition, state: PartitionState) -> None:
         leader = self._view.leader(partition)
         state.go(Phase.FETCHING)
         state.leader_epoch = NO_EPOCH if leader is None else leader.epoch
-        state.retry_ms, state.failed = 0, None
+        state.settle()
 
     def _cut_off(self, partition: TopicPartition, state: PartitionState, end: Offset) -> None:
         """The log ends before the position (KIP-320): read on where it was cut off, or tell."""

@@ -77,6 +77,7 @@ class Placement:
 
         Raises ApiError for a topic that may not be written to, now or later, and while the login is refused.
         """
+        self._view.use(topic)
         count = self._view.partition_count(topic)
         if count is not None:
             return count
