@@ -288,7 +288,7 @@ def test_who_does_not_poll_loses_its_partitions_and_comes_back(
         wait_until(lambda: consumer.poll(0.1) == [] and bool(consumer.assignment()), "nothing is assigned")
         wait_until(lambda: not admin.describe_group(group).members, "it is still in the group")
         wait_until(lambda: consumer.poll(0.1) == [] and len(told.events) >= 3, "it does not come back")
-    assert [event for event, _ in told.events] == ["assigned", "lost", "assigned", "revoked"]
+    assert [event for event, _ in told.events] == ["assigned", "lost", "assigned", "revoked"], told.events
 
 
 def test_who_reads_a_topic_that_is_made_again_begins_at_its_start(
