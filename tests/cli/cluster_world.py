@@ -2,18 +2,26 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pytest
 
+from odradek.base.closing import Closing
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
-from odradek.cli import cluster_wait, directory_moves, move_progress, progress_lines
+from odradek.cli import administering, cluster_wait, directory_moves, move_progress, progress_lines
 from odradek.cli.main import run
 from odradek.client import cluster_admin
 from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.requests import Outcome, Send, ToController, ToCoordinator, ToNode
+from odradek.client.refusal import raise_for
+from odradek.client.settings import BOOTSTRAP_SERVERS, DEFAULT_API_TIMEOUT_MS, Settings
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.testing.sim import SimNode, World
+from odradek.wire.apis import APIS
 from odradek.wire.message import Request, ResponseT
 from odradek.wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -21,6 +29,10 @@ from odradek.wire.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
+
+T = TypeVar("T")
 
 SESSION_MS = 30_000
 REQUEST_TIMEOUT_MS = 30_000
@@ -30,23 +42,23 @@ class Asked:
     """A connection to a broker of a world."""
 
     def __init__(self, node: SimNode, without: Sequence[type] = ()) -> None:
-        self._node = node
+        self.node = node
         self._without = without
 
     def serves(self, request: type) -> bool:
         return request not in self._without
 
     def ask(self, request: Request[ResponseT], response: type[ResponseT], most: int = 99) -> ResponseT:
-        handler = self._node.handlers.get(request.API_KEY)
+        handler = self.node.handlers.get(request.API_KEY)
         assert handler is not None
-        sent = self._node.send(request, min(most, handler.highest_version))
-        self._node.world.settle()
+        sent = self.node.send(request, min(most, handler.highest_version))
+        self.node.world.settle()
         for _ in range(0, REQUEST_TIMEOUT_MS, 10):
             if sent.answers:
                 break
-            self._node.world.advance(10)
+            self.node.world.advance(10)
         else:
-            raise ConnectionFailed(f"broker {self._node.broker_id} did not answer")
+            raise ConnectionFailed(f"broker {self.node.broker_id} did not answer")
         return sent.answer
 
     def close(self) -> None:
@@ -68,6 +80,43 @@ class ClusterWorld:
         """Requests that the brokers do not serve."""
         self.meanwhile: list[Callable[[], object]] = []
         """What happens while a command waits: one of these each time."""
+
+    def outcome(self, send: Send, bootstrap: str) -> Outcome:
+        """What becomes of one request of an admin client."""
+        try:
+            node = self._node_of(send, bootstrap)
+            handler = node.handlers.get(send.request.API_KEY)
+            if handler is None or type(send.request) in self.without or handler.highest_version < send.lowest:
+                said = f"{type(send.request).__name__} is not served"
+                return Outcome(send, error=ConnectionFailed(said, ErrorCode.UNSUPPORTED_VERSION))
+            response = APIS[send.request.API_KEY].response_class
+            most = min(send.highest, send.request.VERSIONS.highest)
+            answer = Asked(node).ask(cast("Request[Any]", send.request), response, most)
+        except ApiError as error:
+            return Outcome(send, error=error)
+        return Outcome(send, answer, node=node.broker_id)
+
+    def _node_of(self, send: Send, bootstrap: str) -> SimNode:
+        known = self.connect(parse_bootstrap_servers(bootstrap)[0])
+        match send.to:
+            case ToNode(broker_id):
+                pass
+            case ToController():
+                broker_id = known.ask(MetadataRequest(topics=[]), MetadataResponse).controller_id
+            case ToCoordinator(key, kind):
+                request = FindCoordinatorRequest(key, kind, [key])
+                answer = known.ask(request, FindCoordinatorResponse, 3)
+                raise_for(answer.error_code)
+                broker_id = answer.node_id
+            case _:
+                return known.node
+        node = self.world.nodes.get(broker_id)
+        brokers = known.ask(MetadataRequest(topics=[]), MetadataResponse).brokers
+        if node is None or broker_id not in [one.node_id for one in brokers]:
+            raise ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"the cluster has no broker {broker_id}")
+        if not node.is_alive:
+            raise ConnectionFailed(f"cannot connect to broker{broker_id}.example")
+        return node
 
     def connect(self, address: tuple[str, int] | None = None) -> "Asked":
         """A connection to the broker of this address, or to any that lives."""
@@ -102,6 +151,39 @@ class ClusterWorld:
         self.world.advance(2 * SESSION_MS)
 
 
+class WorldAdmin(Closing):
+    """Carries out operations in a world, and waits in its time."""
+
+    def __init__(self, made: ClusterWorld, settings: Settings) -> None:
+        self._made = made
+        ((host, port),) = settings[BOOTSTRAP_SERVERS]
+        self._bootstrap = f"{host}:{port}"
+        self._timeout_ms = settings[DEFAULT_API_TIMEOUT_MS]
+
+    def carry_out(self, operation: Operation[T]) -> T:
+        """Returns its result. Raises why the last attempt failed when its time is over."""
+        clock = self._made.alive.clock
+        deadline_ms = clock.monotonic_ms() + self._timeout_ms
+        try:
+            effect = next(operation)
+            while True:
+                if not isinstance(effect, Pause):
+                    effect = operation.send([self._made.outcome(one, self._bootstrap) for one in effect])
+                    continue
+                if clock.monotonic_ms() >= deadline_ms:
+                    raise effect.error
+                if self._made.meanwhile:
+                    self._made.meanwhile.pop(0)()
+                self._made.world.advance(min(1_000, 100 << min(effect.number, 4)))
+                effect = operation.send(())
+        except StopIteration as done:
+            result: T = done.value
+            return result
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
 def connect_commands(monkeypatch: pytest.MonkeyPatch, made: ClusterWorld) -> None:
     """Commands connect to this world, and wait in its time."""
 
@@ -120,6 +202,7 @@ def connect_commands(monkeypatch: pytest.MonkeyPatch, made: ClusterWorld) -> Non
         return made.connect(address or parse_bootstrap_servers(config.bootstrap_servers)[0])
 
     monkeypatch.setattr(ClientConfig, "connect", connect)
+    monkeypatch.setattr(administering, "opened", lambda settings: WorldAdmin(made, settings))
     monkeypatch.setattr(cluster_admin, "time", Clock)
     for module in (cluster_wait, directory_moves, move_progress, progress_lines):
         monkeypatch.setattr(module, "time", Clock)

@@ -15,10 +15,11 @@ import pytest
 
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.cli.administering import administering
 from odradek.cli.main import MODULES, run
 from odradek.cli.output import Column, show
+from odradek.cli.topics import delete_records_below
 from odradek.client.configuration import ClientConfig, read_client_properties
-from odradek.client.record_deletion import delete_records
 from odradek.testing import Broker
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -373,8 +374,11 @@ def test_an_answer_that_refuses_one_partition_names_those_that_were_cut(
     run(["topics", "create", "raced", "--partitions", "2"])
     send_lines(monkeypatch, "raced", b"a\nb\n", "--partition", "1")
     below = {TopicPartition("raced", number): 1 for number in (0, 1)}
-    with pytest.raises(ApiError, match="raced-0 ends before offset 1; deleted in raced-1"):
-        delete_records(ClientConfig(broker.bootstrap_servers), below)
+    with (
+        administering(ClientConfig(broker.bootstrap_servers)) as admin,
+        pytest.raises(ApiError, match="raced-0 ends before offset 1; deleted in raced-1"),
+    ):
+        delete_records_below(admin, below)
 
 
 def test_the_names_of_a_user_keep_their_letters(

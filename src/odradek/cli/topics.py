@@ -1,8 +1,11 @@
 """`odradek topics`: list, create, describe, alter, delete, and delete records."""
 
+from collections.abc import Mapping, Sequence
+
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, SettingError
-from odradek.base.ids import BrokerId
+from odradek.base.errors import ApiError, ElementsRefused, SettingError
+from odradek.base.ids import BrokerId, Offset, TopicPartition
+from odradek.cli.administering import Admin, about_one, administering
 from odradek.cli.command_line import (
     JSON,
     Command,
@@ -19,11 +22,17 @@ from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
 from odradek.cli.replica_lists import EXAMPLE, read_replica_lists
 from odradek.cli.setting_hints import hinting
-from odradek.client.admin import Admin
-from odradek.client.core.admin.configs import TOPIC_RESOURCE
-from odradek.client.core.admin.offsets import TO_THE_END
-from odradek.client.record_deletion import beyond_the_end, delete_records, partitions_of
-from odradek.client.topic_figures import figures_of, partitions_with_figures
+from odradek.client.core.admin.configs import describe_configs
+from odradek.client.core.admin.figures import figures_of, partitions_with_figures
+from odradek.client.core.admin.offsets import TO_THE_END, delete_records
+from odradek.client.core.admin.topics import (
+    NewTopic,
+    await_leaders,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_topics,
+)
 
 LIST_COLUMNS = (
     Column("topic"),
@@ -48,8 +57,8 @@ PARTITIONS_MAX = (1 << 31) - 1
 
 def list_topics(options: Options) -> None:
     """List the topics."""
-    with Admin(client_config(options)) as admin:
-        topics = [topic for topic in admin.list_topics() if options.internal or not topic.internal]
+    with administering(client_config(options)) as admin:
+        topics = admin.carry_out(describe_topics())
     rows = [
         {
             "topic": topic.name,
@@ -59,6 +68,7 @@ def list_topics(options: Options) -> None:
             "internal": topic.internal,
         }
         for topic in topics
+        if options.internal or not topic.internal
     ]
     rows = matching(rows, options.filter, "topic")
     show(rows, LIST_COLUMNS, as_json=options.json, empty=none_of("topics", options.filter))
@@ -68,16 +78,11 @@ def create(options: Options) -> None:
     """Create a topic."""
     configs = assignments(options.set)
     replica_lists = _replica_lists(options)
-    with Admin(client_config(options)) as admin:
+    topic = NewTopic(options.topic, options.partitions, options.replication_factor, configs, replica_lists)
+    with administering(client_config(options)) as admin:
         try:
-            with hinting("topic", configs):
-                admin.create_topic(
-                    options.topic,
-                    partitions=options.partitions,
-                    replication_factor=options.replication_factor,
-                    configs=configs,
-                    assignments=replica_lists,
-                )
+            with hinting("topic", configs), about_one(options.topic):
+                admin.carry_out(create_topics([topic]))
         except ApiError as refused:
             if refused.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
@@ -85,7 +90,7 @@ def create(options: Options) -> None:
                 raise ApiError(refused.code, f"topic {options.topic} exists already") from refused
             say(f"Topic {options.topic} exists already; nothing was changed.")
             return
-        admin.wait_until_known(options.topic, len(replica_lists) or options.partitions)
+        admin.carry_out(await_leaders(options.topic, len(replica_lists) or options.partitions))
     say(f"Created topic {options.topic}.")
 
 
@@ -104,10 +109,10 @@ def _replica_lists(options: Options) -> dict[int, list[BrokerId]]:
 
 def describe(options: Options) -> None:
     """Show a topic's partitions, or those of all topics."""
-    config = client_config(options)
-    with Admin(config) as admin:
-        topics = admin.list_topics(None if options.topic is None else [options.topic])
-        settings = [] if options.topic is None else admin.describe_configs(TOPIC_RESOURCE, options.topic)
+    with administering(client_config(options)) as admin:
+        topics = admin.carry_out(describe_topics(None if options.topic is None else [options.topic]))
+        settings = [] if options.topic is None else admin.carry_out(describe_configs("topic", options.topic))
+        partitions = admin.carry_out(partitions_with_figures(topics))
     rows = [
         {
             "topic": topic.name,
@@ -121,7 +126,7 @@ def describe(options: Options) -> None:
             "log_end_offset": held and held.log_end_offset,
             "size_bytes": held and held.size_bytes,
         }
-        for topic, one, held in partitions_with_figures(config, topics)
+        for topic, one, held in partitions
     ]
     rows = matching(rows, options.filter, "topic")
     if options.topic is not None and not options.json:
@@ -137,18 +142,20 @@ def describe(options: Options) -> None:
 
 def alter(options: Options) -> None:
     """Raise the number of partitions."""
-    with Admin(client_config(options)) as admin:
-        admin.create_partitions(options.topic, options.partitions)
-        admin.wait_until_known(options.topic, options.partitions)
+    with administering(client_config(options)) as admin:
+        with about_one(options.topic):
+            admin.carry_out(create_partitions({options.topic: options.partitions}))
+        admin.carry_out(await_leaders(options.topic, options.partitions))
     say(f"Topic {options.topic} has {options.partitions:,} partitions.")
 
 
 def delete(options: Options) -> None:
     """Delete topics."""
-    with Admin(client_config(options)) as admin:
+    with administering(client_config(options)) as admin:
         for topic in options.topic:
             try:
-                admin.delete_topic(topic)
+                with about_one(topic):
+                    admin.carry_out(delete_topics([topic]))
             except ApiError as refused:
                 if refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     if options.if_exists:
@@ -161,32 +168,67 @@ def delete(options: Options) -> None:
 
 def delete_topic_records(options: Options) -> None:
     """Delete the records below an offset."""
-    config = client_config(options)
-    wanted = partitions_of(config, options.topic, options.partition)
-    below = dict.fromkeys(wanted, TO_THE_END if options.before == "latest" else options.before)
-    figures = figures_of(config, [options.topic])
-    short = [one for one, offset in below.items() if one in figures and offset > figures[one].log_end_offset]
-    if short:  # before anything is deleted in the others
-        refused = beyond_the_end(short, options.before)
-        raise ApiError(refused.code, f"{refused}; nothing was deleted")
-    if not options.execute:
-        rows = [
-            {
-                "partition": one.partition,
-                "log_start_offset": figures[one].log_start_offset,
-                "new_start_offset": figures[one].log_end_offset if offset == TO_THE_END else offset,
-            }
-            for one, offset in below.items()
-            if one in figures
+    with administering(client_config(options)) as admin:
+        (topic,) = admin.carry_out(describe_topics([options.topic]))
+        numbers = [one.partition for one in topic.partitions]
+        wanted = [TopicPartition(topic.name, one) for one in numbers if options.partition in (None, one)]
+        if not wanted:
+            raise ApiError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"there is no partition {options.partition} of topic {topic.name}: it has {len(numbers)}",
+            )
+        below = dict.fromkeys(wanted, TO_THE_END if options.before == "latest" else options.before)
+        figures = admin.carry_out(figures_of([topic]))
+        short = [
+            one for one, offset in below.items() if one in figures and offset > figures[one].log_end_offset
         ]
+        if short:  # before anything is deleted in the others
+            refused = beyond_the_end(short, options.before)
+            raise ApiError(refused.code, f"{refused}; nothing was deleted")
+        if options.execute:
+            leaderless = [one for one in wanted if one not in figures]
+            if leaderless:
+                raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{leaderless[0]} has no leader")
+            starts = delete_records_below(admin, below)
+    if options.execute:
+        rows = [{"partition": one.partition, "log_start_offset": starts[one]} for one in sorted(starts)]
         _show_starts(options, rows)
-        say("Nothing was deleted: add --execute to do it.", as_error=True)
         return
     rows = [
-        {"partition": one.partition, "log_start_offset": start}
-        for one, start in sorted(delete_records(config, below).items())
+        {
+            "partition": one.partition,
+            "log_start_offset": figures[one].log_start_offset,
+            "new_start_offset": figures[one].log_end_offset if offset == TO_THE_END else offset,
+        }
+        for one, offset in below.items()
+        if one in figures
     ]
     _show_starts(options, rows)
+    say("Nothing was deleted: add --execute to do it.", as_error=True)
+
+
+def delete_records_below(
+    admin: Admin, below: Mapping[TopicPartition, Offset]
+) -> dict[TopicPartition, Offset]:
+    """Delete the records below each offset; returns the first offset that each log then has.
+
+    Raises ApiError for the first partition that refuses, and says in which others records were deleted.
+    """
+    try:
+        return admin.carry_out(delete_records(below))
+    except ElementsRefused as refused:
+        first, error = next(iter(refused.refused.items()))
+        if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            error = beyond_the_end([first], below[first])
+        done = f"deleted in {', '.join(sorted(map(str, refused.done)))}" if refused.done else ""
+        raise ApiError(error.code, f"{error}; {done or 'nothing was deleted'}") from refused
+
+
+def beyond_the_end(partitions: Sequence[TopicPartition], offset: Offset) -> ApiError:
+    """The error for partitions that do not reach the offset below which records are to be deleted."""
+    named = ", ".join(map(str, partitions))
+    ends = "ends" if len(partitions) == 1 else "end"
+    return ApiError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{named} {ends} before offset {offset:,}")
 
 
 def _show_starts(options: Options, rows: list[dict[str, int]]) -> None:

@@ -30,6 +30,9 @@ class ClientConfig:
     bootstrap_servers: str = "127.0.0.1:9092"
     client_id: str = "odradek"
     request_timeout_ms: int = 30_000
+    default_api_timeout_ms: int | None = None
+    """How long an administrative command tries again; None: as long as one request may take, while Kafka's
+    default is 60000."""
     group_id: str | None = None
     group_protocol: str | None = None
     """None: the protocol that fits the group and the broker; Kafka's default is classic."""
@@ -133,6 +136,7 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "bootstrap.servers": _text,
     "client.id": _text,
     "request.timeout.ms": _number(1, _TIMEOUT_MS_MAX),
+    "default.api.timeout.ms": _number(1, _TIMEOUT_MS_MAX),
     "group.id": _text,
     "group.protocol": lambda name, text: _one_of(*GROUP_PROTOCOLS)(name, text.lower()),
     "enable.auto.commit": _bool,

@@ -5,21 +5,15 @@
         for topic in await admin.describe_topics():
             print(topic.name, len(topic.partitions))
 
-The operations are in `client/core/admin`; this class sends what they ask for. An operation goes on while
-brokers are away, coordinators move and leaders are elected, at most for `default.api.timeout.ms`, and then
-raises what kept it. Cancelling it leaves the client usable; a change that was sent may then be carried out
-all the same.
+The operations are in `client/core/admin`, and `operations` beside this file carries them out, at most for
+`default.api.timeout.ms`.
 """
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
-from odradek.client.aio.driver import Driver
-from odradek.client.aio.options import driver_options
+from odradek.client.aio.operations import Operations
 from odradek.client.core.admin import (
     acls,
     cluster,
@@ -34,21 +28,8 @@ from odradek.client.core.admin import (
     transactions,
     users,
 )
-from odradek.client.core.admin.operation import Operation, Pause, within
-from odradek.client.core.admin.reasons import UnderWay, why
-from odradek.client.core.backoff import Backoff
-from odradek.client.core.requests import Outcome, Send
-from odradek.client.core.waiting import Cause, Why
-from odradek.client.metrics import Metrics
-from odradek.client.settings import (
-    CLIENT_ID,
-    DEFAULT_API_TIMEOUT_MS,
-    REQUEST_TIMEOUT_MS,
-    RETRY_BACKOFF_MAX_MS,
-    RETRY_BACKOFF_MS,
-    Client,
-    read_settings,
-)
+from odradek.client.core.admin.operation import Operation
+from odradek.client.settings import Client, read_settings
 
 if TYPE_CHECKING:
     import ssl
@@ -64,12 +45,12 @@ def _method(
 
     @wraps(operation)
     async def method(self: "Admin", /, *arguments: P.args, **named: P.kwargs) -> T:
-        return await self._carry_out(operation.__name__, operation(*arguments, **named))
+        return await self.carry_out(operation(*arguments, **named), operation.__name__)
 
     return method
 
 
-class Admin:
+class Admin(Operations):
     """An admin client on the running loop; see the module. It raises ApiError for refusals.
 
     Settings have Kafka's names, in the mapping `settings`, or Python's, as arguments
@@ -89,14 +70,9 @@ class Admin:
         given = {**(settings or {}), **named}
         if bootstrap_servers is not None:
             given["bootstrap_servers"] = bootstrap_servers
-        self._settings = read_settings(
-            Client.ADMIN, given, ssl_context=ssl_context, token_provider=token_provider
+        super().__init__(
+            read_settings(Client.ADMIN, given, ssl_context=ssl_context, token_provider=token_provider)
         )
-        # None until the first operation, which has a running loop.
-        self._driver: Driver | None = None
-        # The operations that have not ended, the oldest first (the values mean nothing).
-        self._under_way: dict[UnderWay, None] = {}
-        self._is_closed = False
 
     describe_cluster = _method(cluster.describe_cluster)
     elect_leaders = _method(cluster.elect_leaders)
@@ -136,85 +112,3 @@ class Admin:
     remove_members_from_group = _method(groups.remove_members_from_group)
     describe_producers = _method(transactions.describe_producers)
     abort_transaction = _method(transactions.abort_transaction)
-
-    def metrics(self) -> Metrics:
-        """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
-        figures = {} if self._driver is None else self._driver.figures()
-        return Metrics("admin_client", self._settings[CLIENT_ID], figures)
-
-    def why(self) -> list[Why]:
-        """What the operations under way wait for, the worst cause first; empty if there are none."""
-        if self._is_closed:
-            return [Why(Cause.CLOSED, "the admin client was closed")]
-        driver = self._driver
-        return [] if driver is None else why([*self._under_way], driver.view, driver.routing, driver.now_ms)
-
-    async def close(self) -> None:
-        """Close all connections; operations under way fail. Closing it again does nothing."""
-        self._is_closed = True
-        if self._driver is not None:
-            self._driver.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def _carry_out(self, name: str, operation: Operation[T]) -> T:
-        driver = self._running_driver()
-        under_way = UnderWay(name, driver.now_ms)
-        self._under_way[under_way] = None
-        try:
-            return await self._steps(operation, driver, under_way)
-        finally:
-            del self._under_way[under_way]
-
-    async def _steps(self, operation: Operation[T], driver: Driver, under_way: UnderWay) -> T:
-        deadline_ms = driver.now_ms + self._settings[DEFAULT_API_TIMEOUT_MS]
-        try:
-            effect = next(operation)
-            while True:
-                if isinstance(effect, Pause):
-                    under_way.sends, under_way.pause = (), effect
-                    await self._pause(driver, effect, deadline_ms)
-                    effect = operation.send(())
-                else:
-                    effect = operation.send(await self._send(driver, effect, deadline_ms, under_way))
-                    if not isinstance(effect, Pause):
-                        under_way.pause = None
-        except StopIteration as done:
-            result: T = done.value
-            return result
-
-    async def _send(
-        self, driver: Driver, sends: Sequence[Send], deadline_ms: int, under_way: UnderWay
-    ) -> list[Outcome]:
-        left_ms = max(1, deadline_ms - driver.now_ms)
-        timeout_ms = min(self._settings[REQUEST_TIMEOUT_MS], left_ms)
-        under_way.sends = [within(one, timeout_ms) for one in sends]
-        return list(await asyncio.gather(*(driver.ask(one) for one in under_way.sends)))
-
-    async def _pause(self, driver: Driver, pause: Pause, deadline_ms: int) -> None:
-        """Wait before the next attempt. Raises why the last one failed if there is no time for another."""
-        if self._is_closed:
-            raise pause.error
-        for send, code in pause.refused:
-            driver.routing.refused(send, code)
-        driver.view.refresh_soon(driver.now_ms)
-        backoff = Backoff(
-            self._settings[RETRY_BACKOFF_MS], self._settings[RETRY_BACKOFF_MAX_MS], driver.chance
-        )
-        wait_ms = backoff.after(pause.number)
-        if driver.now_ms + wait_ms >= deadline_ms:
-            waited_ms = self._settings[DEFAULT_API_TIMEOUT_MS]
-            raise ApiError(pause.error.code, f"given up after {waited_ms:,} ms: {pause.error}")
-        await asyncio.sleep(wait_ms / 1000)
-
-    def _running_driver(self) -> Driver:
-        if self._is_closed:
-            raise ApiError(ErrorCode.INVALID_REQUEST, "this admin client was closed")
-        if self._driver is None:
-            self._driver = Driver(driver_options(self._settings), asyncio.get_running_loop())
-            self._driver.pump()
-        return self._driver

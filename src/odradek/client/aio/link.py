@@ -10,6 +10,8 @@ waits fails with each attempt, so that nothing waits longer than one attempt and
 """
 
 import asyncio
+import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -34,6 +36,8 @@ OnOutcome = Callable[[Outcome], None]
 
 SETUP_MS: Final = 10_000
 """`socket.connection.setup.timeout.ms`."""
+_NEVER_MADE: Final = "it was never made: "
+"""What `ClientConnection` says before the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,15 @@ class LinkOptions:
 
     def connect_to(self, node: Node) -> Connect:
         """How to connect a protocol to a broker."""
-        return tcp(self.loop, node.host, node.port, self.security)
+        connect = tcp(self.loop, node.host, node.port, self.security)
+
+        async def connected(made: Callable[[], asyncio.BufferedProtocol]) -> object:
+            try:
+                return await connect(made)
+            except OSError as error:
+                raise _plain(error) from error
+
+        return connected
 
 
 class Link:
@@ -147,7 +159,7 @@ class Link:
         if self._is_closed or connection is not self._connection:
             return
         if not isinstance(outcome, Answer):
-            self._broke(outcome.error)
+            self._broke(self._in_words(outcome.error))
             return
         try:
             answer = decode_answer(str(self.node), outcome, ApiVersionsResponse)
@@ -169,6 +181,19 @@ class Link:
     def _drop_broken(self) -> None:
         if self._connection is not None and not self._connection.is_open:
             self._connection = self._served = None
+
+    def _in_words(self, error: ConnectionFailed) -> ConnectionFailed:
+        """Why no connection can be used: the address, and what is wrong there."""
+        reason = str(error).removeprefix(f"the connection to {self.node} is lost: ")
+        if reason.startswith(_NEVER_MADE):
+            said = f"cannot connect to {self.node}: {reason.removeprefix(_NEVER_MADE)}"
+        elif error.code is ErrorCode.NETWORK_EXCEPTION and not isinstance(error, NotConnected):
+            # It was connected, and the broker has not even answered the first request.
+            kind = self._options.security.protocol
+            said = f"{self.node} does not answer as a {kind} listener of a broker does: {reason}"
+        else:  # the login was refused, or the broker is held up
+            return error
+        return type(error)(said, error.code)
 
     def _broke(self, error: ConnectionFailed) -> None:
         self._connection = self._served = None
@@ -230,6 +255,13 @@ class Link:
 
     def _later(self, outcome: Outcome) -> None:
         self._options.loop.call_soon(self._done, outcome)
+
+
+def _plain(error: OSError) -> OSError:
+    """The system's words for a connection that was refused; asyncio puts addresses into its own."""
+    numbers = dict.fromkeys(map(int, re.findall(r"\[Errno (\d+)\] Connect call failed", str(error))))
+    words = ", ".join(os.strerror(one) for one in numbers)
+    return OSError(next(iter(numbers)), words) if numbers else error
 
 
 def _not_served(send: Send, node: Node) -> ConnectionFailed:

@@ -13,19 +13,14 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from odradek.base.closing import Closing
 from odradek.client.aio import admin as aio
-from odradek.client.blocking.network_thread import NetworkThread
-from odradek.client.core.waiting import Cause, Why
-from odradek.client.metrics import Metrics
+from odradek.client.blocking.operations import Operations
 
 if TYPE_CHECKING:
     import ssl
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-CLOSE_TIMEOUT_S = 30.0
 
 
 def _blocking(
@@ -35,12 +30,12 @@ def _blocking(
 
     @wraps(method)
     def call(self: "Admin", /, *arguments: P.args, **named: P.kwargs) -> T:
-        return self._network.run(method(self._admin, *arguments, **named))
+        return self._network.run(method(self._operations, *arguments, **named))
 
     return call
 
 
-class Admin(Closing):
+class Admin(Operations[aio.Admin]):
     """An admin client; see the module. It raises ApiError for refusals.
 
     Settings have Kafka's names, in the mapping `settings`, or Python's, as arguments
@@ -57,14 +52,15 @@ class Admin(Closing):
         **named: object,
     ) -> None:
         """Nothing is connected before the first operation. Raises SettingError."""
-        self._admin = aio.Admin(
-            bootstrap_servers,
-            settings=settings,
-            ssl_context=ssl_context,
-            token_provider=token_provider,
-            **named,
+        super().__init__(
+            aio.Admin(
+                bootstrap_servers,
+                settings=settings,
+                ssl_context=ssl_context,
+                token_provider=token_provider,
+                **named,
+            )
         )
-        self._network = NetworkThread("this admin client")
 
     describe_cluster = _blocking(aio.Admin.describe_cluster)
     elect_leaders = _blocking(aio.Admin.elect_leaders)
@@ -104,25 +100,3 @@ class Admin(Closing):
     remove_members_from_group = _blocking(aio.Admin.remove_members_from_group)
     describe_producers = _blocking(aio.Admin.describe_producers)
     abort_transaction = _blocking(aio.Admin.abort_transaction)
-
-    def metrics(self) -> Metrics:
-        """See `aio.Admin.metrics`."""
-
-        async def there() -> Metrics:
-            return self._admin.metrics()
-
-        return self._network.run(there())
-
-    def why(self) -> list[Why]:
-        """What the operations of other threads wait for, the worst cause first; empty if there are none."""
-        if self._network.is_closed:
-            return [Why(Cause.CLOSED, "the admin client was closed")]
-
-        async def there() -> list[Why]:
-            return self._admin.why()
-
-        return self._network.run(there())
-
-    def close(self, timeout_s: float | None = CLOSE_TIMEOUT_S) -> None:
-        """Close all connections and end the thread; operations of other threads fail."""
-        self._network.close(timeout_s, self._admin.close())

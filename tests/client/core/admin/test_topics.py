@@ -12,6 +12,7 @@ from odradek.base.uuids import render_uuid
 from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import (
     NewTopic,
+    await_leaders,
     create_partitions,
     create_topics,
     delete_topics,
@@ -29,7 +30,12 @@ from odradek.wire.messages.delete_topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
+from odradek.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from tests.client.core.admin.running import Running
 
 FLIGHTS, PLANES = UUID(int=1), UUID(int=2)
@@ -142,3 +148,37 @@ def test_topics_are_named_in_a_list(operation: Callable[[], Operation[Any]], sai
 def test_settings_of_a_new_topic_are_texts() -> None:
     with pytest.raises(TypeError, match=r"the value of retention\.ms is a text, not int"):
         Running(create_topics([NewTopic("a", configs={"retention.ms": 1000})]))  # type: ignore[dict-item]
+
+
+def known(*leaders: int) -> MetadataResponse:
+    parts = [MetadataResponsePartition(0, number, leader) for number, leader in enumerate(leaders)]
+    return MetadataResponse(topics=[MetadataResponseTopic(0, "flights", partitions=parts)])
+
+
+def test_a_topic_is_known_when_each_of_its_partitions_has_a_leader() -> None:
+    running = Running(await_leaders("flights", 2))
+    unknown = MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "flights")
+    running.answer(MetadataResponse(topics=[unknown]))
+    for answer in (known(1), known(1, -1)):
+        running.resume()
+        running.answer(answer)
+        assert running.pause.error.message == "topic flights has no leaders yet"
+    assert running.pause.number == 2
+    running.resume()
+    running.answer(known(1, 2))
+    assert running.result
+
+
+def test_whoever_waits_for_leaders_looks_only_so_often() -> None:
+    running = Running(await_leaders("flights", -1, looks=2))
+    running.answer(known())
+    running.resume()
+    running.answer(known())
+    assert not running.result
+
+
+def test_a_topic_that_may_not_be_seen_is_not_waited_for() -> None:
+    running = Running(await_leaders("flights", 1))
+    refused = MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "flights")
+    with pytest.raises(ApiError, match="topic flights: topic authorization failed"):
+        running.answer(MetadataResponse(topics=[refused]))

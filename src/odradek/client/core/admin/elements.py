@@ -34,7 +34,10 @@ R = TypeVar("R", bound=Message)
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[E]):
-    """Elements that go to one broker in one request, or have no broker at this moment: `error` says why."""
+    """Elements that go to one broker in one request, or have no broker at this moment: `error` says why.
+
+    They wait for one if the error passes, and are refused else.
+    """
 
     elements: Sequence[E]
     send: Send | None
@@ -78,7 +81,12 @@ def ask_each(
     pauses = 0
     while left:
         parts = yield from requests(left)
-        waiting = [(part, part.error) for part in parts if part.send is None and part.error is not None]
+        waiting: list[tuple[Part[E], ApiError]] = []
+        for part in parts:
+            if part.error is not None and passing(part.error.code):
+                waiting.append((part, part.error))
+            elif part.error is not None:
+                results.refused |= dict.fromkeys(part.elements, part.error)
         asked = [(part, part.send) for part in parts if part.send is not None]
         outcomes = (yield [send for _, send in asked]) if asked else ()
         why: list[ApiError] = [error for _, error in waiting]

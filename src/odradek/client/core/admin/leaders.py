@@ -29,29 +29,36 @@ def ask_leaders(
     answered: Callable[[R], Answered[TopicPartition, T]],
     *,
     highest: int = VERSION_LIMIT,
+    awaits_leaders: bool = True,
 ) -> Operation[Results[TopicPartition, T]]:
     """Ask the leaders of partitions, and where a leader has moved or is still to be elected, its successor.
 
-    Raises ApiError for the first partition that does not exist.
+    Without `awaits_leaders`, a partition that has none is refused with LEADER_NOT_AVAILABLE. Raises ApiError
+    for the first partition that does not exist.
     """
 
     def requests(left: Sequence[TopicPartition]) -> Operation[Sequence[Part[TopicPartition]]]:
         parts = []
         for node, led in (yield from _leaders(left)).items():
             if node == NO_BROKER:
-                error = ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{led[0]} has no leader")
-                parts.append(Part(led, None, error))
+                parts += [Part([one], None, _leaderless(one)) for one in led]
             else:
                 parts.append(Part(led, Send(ToNode(node), request(led), highest=highest)))
         return parts
 
     def passing(code: ErrorCode) -> bool:
         """Whether the partition's leader, or another one, answers soon."""
+        if code is ErrorCode.LEADER_NOT_AVAILABLE and not awaits_leaders:
+            return False
         return passes(code) or code in _SOON
 
     return (
         yield from ask_each(partitions, requests, kind, lambda answer, _: answered(answer), passing=passing)
     )
+
+
+def _leaderless(partition: TopicPartition) -> ApiError:
+    return ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} has no leader")
 
 
 def _leaders(partitions: Iterable[TopicPartition]) -> Operation[dict[BrokerId, list[TopicPartition]]]:

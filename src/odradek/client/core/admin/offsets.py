@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from odradek.base.ids import Offset, TopicPartition
-from odradek.client.core.admin.elements import Answered
+from odradek.client.core.admin.elements import Answered, Results
 from odradek.client.core.admin.leaders import ask_leaders
 from odradek.client.core.admin.operation import Operation
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS
@@ -52,6 +52,17 @@ def list_offsets(
     not part of an open transaction. Raises ApiError for the first partition that does not exist, and
     ElementsRefused where leaders refuse.
     """
+    results = yield from find_offsets(times, isolation_level=isolation_level)
+    return results.all_or_raise("found")
+
+
+def find_offsets(
+    times: Mapping[TopicPartition, int],
+    *,
+    isolation_level: str = "read_uncommitted",
+    awaits_leaders: bool = True,
+) -> Operation[Results[TopicPartition, Offset]]:
+    """`list_offsets` with a result for each partition; see `ask_leaders` for those without a leader."""
     if isolation_level not in ISOLATION_LEVELS:
         known = ", ".join(ISOLATION_LEVELS)
         raise ValueError(f"isolation_level is one of {known}, not {isolation_level!r}")
@@ -71,10 +82,16 @@ def list_offsets(
             for one in topic.partitions:
                 yield TopicPartition(topic.name, one.partition_index), one.error_code, None, one.offset
 
-    results = yield from ask_leaders(
-        times, request, ListOffsetsResponse, answered, highest=_LIST_OFFSETS_VERSION_MAX
+    return (
+        yield from ask_leaders(
+            times,
+            request,
+            ListOffsetsResponse,
+            answered,
+            highest=_LIST_OFFSETS_VERSION_MAX,
+            awaits_leaders=awaits_leaders,
+        )
     )
-    return results.all_or_raise("found")
 
 
 def delete_records(before: Mapping[TopicPartition, Offset]) -> Operation[dict[TopicPartition, Offset]]:

@@ -6,11 +6,11 @@ from uuid import UUID
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import BrokerId
+from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.base.uuids import parse_uuid, render_uuid
 from odradek.client.core.admin.configs import setting_text
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
-from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.admin.operation import Operation, Pause, ask
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
 from odradek.client.refusal import raise_for
 from odradek.wire.message import Message
@@ -31,6 +31,8 @@ from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopic
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 METADATA_VERSION_MAX = 12
+KNOWN_LOOKS = 8
+"""With the default backoff they take about five seconds."""
 _FIRST_METADATA_WITH_IDS = 12
 _FIRST_DELETION_WITH_IDS = 6
 
@@ -137,6 +139,29 @@ def describe_topics(
         request = metadata_request_by_id(ids)
         send = Send(ToAny(), request, highest=METADATA_VERSION_MAX, lowest=_FIRST_METADATA_WITH_IDS)
     return described_topics((yield from ask(send, MetadataResponse, _metadata_codes)))
+
+
+def await_leaders(name: str, partitions: int, *, looks: int = KNOWN_LOOKS) -> Operation[bool]:
+    """Whether the brokers know so many partitions of a topic (-1: any), each with a leader; looks repeatedly.
+
+    A broker of Apache Kafka learns of the controller's decision a moment after the answer to the request.
+    Raises ApiError for a refusal that does not pass.
+    """
+    for number in range(looks):
+        try:
+            (found,) = yield from describe_topics([name])
+        except ApiError as unknown:
+            if not unknown.code.is_retriable:
+                raise
+            error = unknown
+        else:
+            led = [one for one in found.partitions if one.leader != NO_BROKER]
+            if len(led) >= max(1, partitions):
+                return True
+            error = ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} has no leaders yet")
+        if number + 1 < looks:
+            yield Pause(number, error)
+    return False
 
 
 def list_topics(*, internal: bool = False) -> Operation[list[str]]:

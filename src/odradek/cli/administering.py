@@ -1,0 +1,99 @@
+"""The admin client of the commands: `odradek.Admin` without the operations that a command does not use.
+
+    with administering(client_config(options)) as admin:
+        topics = admin.carry_out(describe_topics())
+
+What loads the event loop is imported when the client is made, so that help and wrong use load none of it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from odradek.base.errors import ApiError, ElementsRefused
+from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.answering import reach
+from odradek.client.core.admin.operation import Operation
+from odradek.net.request_pipeline import ConnectionFailed
+
+if TYPE_CHECKING:
+    from odradek.client.aio import operations as aio
+    from odradek.client.blocking.operations import Operations
+    from odradek.client.settings import Settings
+
+T = TypeVar("T")
+
+
+class Admin(Protocol):
+    """What commands need of an admin client."""
+
+    def carry_out(self, operation: Operation[T]) -> T:
+        """Carry out an operation; returns its result. Raises ApiError for refusals."""
+
+
+@contextmanager
+def administering(config: ClientConfig) -> Iterator[Admin]:
+    """An admin client of the cluster.
+
+    Raises SettingError for malformed bootstrap servers, and ConnectionFailed at once when none of them
+    answers; later it waits for brokers that are away, for as long as the settings say.
+    """
+    settings = admin_settings(config)
+    with opened(settings) as admin:
+        _reach(admin, settings)
+        yield admin
+
+
+def opened(settings: "Settings") -> "Operations[aio.Operations]":
+    """An admin client, which has not connected yet."""
+    from odradek.client.aio import operations as aio
+    from odradek.client.blocking.operations import Operations
+
+    return Operations(aio.Operations(settings))
+
+
+def admin_settings(config: ClientConfig) -> "Settings":
+    """The settings of an admin client with this configuration. Raises SettingError."""
+    from odradek.client.bootstrap import parse_bootstrap_servers
+    from odradek.client.settings import (
+        BOOTSTRAP_SERVERS,
+        CLIENT_ID,
+        DEFAULT_API_TIMEOUT_MS,
+        REQUEST_TIMEOUT_MS,
+        SETUP_TIMEOUT_MS,
+        Settings,
+    )
+
+    timeout_ms = config.request_timeout_ms
+    values = {
+        BOOTSTRAP_SERVERS.name: tuple(parse_bootstrap_servers(config.bootstrap_servers)),
+        CLIENT_ID.name: config.client_id,
+        REQUEST_TIMEOUT_MS.name: timeout_ms,
+        DEFAULT_API_TIMEOUT_MS.name: config.default_api_timeout_ms or timeout_ms,
+        SETUP_TIMEOUT_MS.name: min(SETUP_TIMEOUT_MS.default, timeout_ms),
+    }
+    return Settings(values, config.security)
+
+
+@contextmanager
+def about_one(name: str) -> Iterator[None]:
+    """Say of a single element only why it was refused: the sentence of the command names it."""
+    try:
+        yield
+    except ElementsRefused as refused:
+        raise ApiError(refused.code, str(refused).removeprefix(f"{name}: ")) from refused
+
+
+def _reach(admin: Admin, settings: "Settings") -> None:
+    """Ask each bootstrap server until one answers. Raises ConnectionFailed when none does."""
+    from odradek.client.settings import BOOTSTRAP_SERVERS
+
+    failures: list[ConnectionFailed] = []
+    for _ in dict.fromkeys(settings[BOOTSTRAP_SERVERS]):
+        try:
+            admin.carry_out(reach())
+        except ConnectionFailed as failed:
+            failures.append(failed)
+        else:
+            return
+    raise ConnectionFailed("; ".join(map(str, failures)), failures[0].code)
