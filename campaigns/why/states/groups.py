@@ -53,6 +53,52 @@ async def offsets_offline(scene: Scene) -> Stuck:
     return Stuck(consumer, expected)
 
 
+async def coordinator_not_named(scene: Scene) -> Stuck:
+    """A consumer that begins while no broker knows who coordinates its group."""
+    await scene.topic(partitions=scene.chance.randint(1, 3))
+    for broker in scene.cluster.brokers:
+        scene.cluster.faults(broker).error("FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    begun_ms = scene.now_ms
+    consumer = scene.consumer("orders", **_protocol(scene))
+    await asyncio.sleep(scene.chance.uniform(0, 60))
+    data = {"key": GROUP, "kind": "GROUP", "code": "COORDINATOR_NOT_AVAILABLE"}
+    return Stuck(consumer, Expected(Cause.NO_COORDINATOR, data, since_ms=begun_ms))
+
+
+async def coordinator_wrong(scene: Scene) -> Stuck:
+    """All brokers name a coordinator that says that it is none."""
+    await scene.topic(partitions=scene.chance.randint(1, 3))
+    for broker in scene.cluster.brokers:
+        for api in ("JoinGroup", "ConsumerGroupHeartbeat"):
+            scene.cluster.faults(broker).error(api, "NOT_COORDINATOR")
+    consumer = scene.consumer("orders", **_protocol(scene))
+    await asyncio.sleep(scene.chance.uniform(0, 60))
+    return Stuck(consumer, Expected(Cause.NO_COORDINATOR, {"key": GROUP, "code": "NOT_COORDINATOR"}))
+
+
+async def put_out(scene: Scene) -> Stuck:
+    """The group does not know its member, also when it joins again as a new one."""
+    await scene.topic(partitions=scene.chance.randint(1, 3))
+    settings = _protocol(scene)
+    api = "JoinGroup" if settings == CLASSIC else "ConsumerGroupHeartbeat"
+    for broker in scene.cluster.brokers:
+        scene.cluster.faults(broker).error(api, "UNKNOWN_MEMBER_ID")
+    consumer = scene.consumer("orders", **settings)
+    await asyncio.sleep(scene.chance.uniform(5, 60))
+    return Stuck(consumer, Expected(Cause.RETRY, {"group": GROUP, "code": "UNKNOWN_MEMBER_ID"}))
+
+
+async def group_loading(scene: Scene) -> Stuck:
+    """The coordinator has not read its groups yet."""
+    await scene.topic(partitions=scene.chance.randint(1, 3))
+    for broker in scene.cluster.brokers:
+        for api in ("JoinGroup", "ConsumerGroupHeartbeat"):
+            scene.cluster.faults(broker).error(api, "COORDINATOR_LOAD_IN_PROGRESS")
+    consumer = scene.consumer("orders", **_protocol(scene))
+    await asyncio.sleep(scene.chance.uniform(2, 60))
+    return Stuck(consumer, Expected(Cause.RETRY, {"group": GROUP, "code": "COORDINATOR_LOAD_IN_PROGRESS"}))
+
+
 async def _idle_member(scene: Scene, **settings: object) -> Consumer:
     """Another member, which polls until it has partitions, and then no more."""
     made: list[Consumer] = []
@@ -218,6 +264,10 @@ async def records_wait_for_poll(scene: Scene) -> Stuck:
 GROUPS: Final = (
     State("coordinator's broker dead", coordinator_dead, ONE_COPY),
     State("__consumer_offsets offline", offsets_offline, ONE_COPY),
+    State("no broker knows the coordinator", coordinator_not_named, AT_ONCE),
+    State("named coordinator is none", coordinator_wrong, AT_ONCE),
+    State("member put out again and again", put_out, AT_ONCE),
+    State("coordinator loads its groups", group_loading, AT_ONCE),
     State("rebalance waits for a member", waits_for_members, AT_ONCE),
     State("rebalance waits for an owner", waits_for_owner, AT_ONCE),
     State("rebalance waits for the assignment", waits_for_assignment, AT_ONCE),

@@ -180,6 +180,52 @@ def test_since_when_a_coordinator_is_looked_for_counts_from_the_first_search() -
     assert why.data["ms"] == 9_000
 
 
+def test_a_coordinator_that_the_cluster_does_not_have_is_told_and_looked_for_after_waits_that_grow() -> None:
+    routing = placed()
+    view = routing._view
+    routing.place(request(BILLING, 60_000), 0)
+    searches = 0
+    for now_ms in range(0, 20_000, 10):
+        for send in view.due(now_ms):
+            brokers = [MetadataResponseBroker(one, "b", 9092 + one) for one in (1, 2)]
+            view.outcome(Outcome(send, MetadataResponse(brokers=brokers, controller_id=2)), now_ms)
+        assert not routing.ready(now_ms)
+        for search in routing.due(now_ms):
+            routing.outcome(Outcome(search, answer(7)), now_ms)
+            searches += 1
+        (why,) = routing.why(now_ms)
+        assert (why.cause, why.data["ms"]) == (Cause.NO_COORDINATOR, now_ms)
+    assert str(why) == (
+        "the coordinator of group billing has not been found since 20 s: "
+        "brokers name broker 7, which the cluster does not have"
+    )
+    assert 18 <= searches <= 28, "1 s apart, but for the first few"
+
+
+def test_since_when_a_broker_that_is_named_says_that_it_is_not_the_coordinator() -> None:
+    routing = placed()
+    for now_ms in (1_000, 2_000, 5_000):
+        send = request(BILLING)
+        routing.place(send, now_ms)
+        routing.ready(now_ms)
+        (search,) = routing.due(now_ms)
+        routing.outcome(Outcome(search, answer(2)), now_ms)
+        assert routing.ready(now_ms)
+        routing.finished(Outcome(send, HeartbeatResponse(), node=2), now_ms)
+        routing.refused(send, ErrorCode.NOT_COORDINATOR)
+    (why,) = routing.why(9_000)
+    assert (why.cause, why.data["ms"], why.data["code"]) == (Cause.NO_COORDINATOR, 8_000, "NOT_COORDINATOR")
+    assert str(why).endswith("since 8 s: the broker that was named answers not coordinator")
+    last = request(BILLING)
+    routing.place(last, 9_000)
+    routing.ready(9_000)
+    (search,) = routing.due(9_000)
+    routing.outcome(Outcome(search, answer(1)), 9_000)
+    assert routing.ready(9_000)
+    routing.finished(Outcome(last, HeartbeatResponse(), node=1), 9_010)
+    assert routing.why(9_010) == []
+
+
 def test_a_refused_login_is_no_missing_broker() -> None:
     view = ClusterView(SeededChance(1))
     routing = Routing(view, SeededChance(1))

@@ -55,6 +55,10 @@ class _Coordinator:
     """How many searches in a row found none."""
     since_ms: int | None = None
     """Since when it is looked for, or does not answer; None while it answers."""
+    refusal: ErrorCode = ErrorCode.NONE
+    """What the broker that was found answered last, where that says that it is not the coordinator."""
+    before_ms: int | None = None
+    """What `since_ms` was before the last answer, which may have been such a refusal."""
     error: ApiError = field(default_factory=lambda: ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
     """What the last search said."""
 
@@ -115,7 +119,8 @@ class Routing:
     def finished(self, outcome: Outcome, now_ms: int) -> int | None:
         """A request has its outcome, which nobody else has yet; see `Answers.finished`."""
         if isinstance(outcome.send.to, ToCoordinator) and outcome.response is not None:
-            self._coordinators[outcome.send.to].since_ms = None
+            known = self._coordinators[outcome.send.to]
+            known.before_ms, known.since_ms, known.refusal = known.since_ms, None, ErrorCode.NONE
         return self.answers.finished(outcome, now_ms)
 
     def refused(self, send: Send, code: ErrorCode) -> None:
@@ -125,6 +130,8 @@ class Routing:
             is_wrong = code in COORDINATOR_MOVED or code is ErrorCode.NETWORK_EXCEPTION
             if known is not None and is_wrong:
                 known.node = NO_BROKER
+                if code in COORDINATOR_MOVED:
+                    known.refusal, known.since_ms = code, known.before_ms
         elif isinstance(send.to, ToController) and code is ErrorCode.NOT_CONTROLLER:
             self._view.refresh_soon(0)
 
@@ -187,11 +194,16 @@ class Routing:
             if code is ErrorCode.NONE and one.node_id < 0:
                 code = ErrorCode.COORDINATOR_NOT_AVAILABLE  # else it would be looked for again at once
             if code is ErrorCode.NONE:
-                known.node, known.failures, known.as_of = one.node_id, 0, self._view.version
-                if one.node_id not in self._view.nodes:
-                    self._view.refresh_soon(now_ms)
-                return
-            error = ApiError(code, one.error_message or code.name)
+                known.node, known.as_of = one.node_id, self._view.version
+                if one.node_id in self._view.nodes:
+                    known.failures = 0
+                    return
+                # If the next metadata does not have it either it is looked for again, but not at once.
+                self._view.refresh_soon(now_ms)
+                said = f"brokers name broker {one.node_id}, which the cluster does not have"
+                error = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, said)
+            else:
+                error = ApiError(code, one.error_message or code.name.lower().replace("_", " "))
         known.error = error
         known.not_before_ms = now_ms + self._backoff.after(known.failures)
         known.failures += 1
@@ -213,9 +225,15 @@ class Routing:
         name = f"{to.kind.name.lower()} {to.key}"
         waited_ms = 0 if known.since_ms is None else now_ms - known.since_ms
         data: dict[str, object] = {"key": to.key, "kind": to.kind.name, "ms": waited_ms}
-        if known.node == NO_BROKER:
-            text = f"the coordinator of {name} has not been found since {waited_ms / 1000:.0f} s"
-            return Why(Cause.NO_COORDINATOR, text, {**data, "error": str(known.error)})
+        lasting = f"the coordinator of {name} has not been found since {waited_ms / 1000:.0f} s"
+        if known.refusal is not ErrorCode.NONE:
+            words = known.refusal.name.lower().replace("_", " ")
+            text = f"{lasting}: the broker that was named answers {words}"
+            return Why(Cause.NO_COORDINATOR, text, {**data, "error": words, "code": known.refusal.name})
+        if known.node == NO_BROKER or known.node not in self._view.nodes:
+            more = f": {known.error}" if known.failures else ""
+            data |= {"error": str(known.error), "code": known.error.code.name}
+            return Why(Cause.NO_COORDINATOR, f"{lasting}{more}", data)
         away = self.answers.unreachable(known.node, now_ms)
         if away is not None:
             text = f"{away}; it is the coordinator of {name}"

@@ -17,6 +17,7 @@ from odradek.client.core.membership.consumer_member import ConsumerMember
 from odradek.client.core.membership.member import Member, MemberOptions
 from odradek.client.core.requests import Outcome
 from odradek.client.core.routing import Routing
+from odradek.client.core.waiting import Cause
 from odradek.wire.message import Message
 from odradek.wire.messages.consumer_group_heartbeat import (
     Assignment,
@@ -171,6 +172,56 @@ def test_a_member_that_is_fenced_as_soon_as_it_has_joined_joins_after_waits_that
     at = [ms for ms, request in rig.sent if getattr(request, "member_epoch", None) == 0]
     assert 400 <= at[1] - at[0] <= 600
     assert 12 <= len(at) <= 20
+
+
+def refused_by(code: ErrorCode) -> Broker:
+    """Refuses each request that makes or keeps a member."""
+
+    def broker(request: Message) -> Message:
+        match request:
+            case ConsumerGroupHeartbeatRequest():
+                return ConsumerGroupHeartbeatResponse(error_code=code)
+            case JoinGroupRequest():
+                return joined()
+        return SyncGroupResponse(error_code=code)
+
+    return broker
+
+
+@pytest.mark.parametrize("is_classic", [True, False])
+def test_why_says_that_the_group_puts_the_member_out_again_and_again(is_classic: bool) -> None:
+    code = ErrorCode.UNKNOWN_MEMBER_ID
+    rig = Rig(refused_by(code), MemberOptions("billing", instance="i1"), is_classic=is_classic)
+    rig.run(60)
+    assert code.name not in [one.data.get("code") for one in rig.member.why(60)], "once is no cause"
+    rig.run(30_000)
+    (one,) = rig.member.why(30_000)
+    assert one.cause is Cause.RETRY
+    assert str(one).startswith("group billing has put this member out ")
+    assert str(one).endswith(" times in 30 s: unknown member id")
+    assert (one.data["code"], one.data["ms"]) == (code.name, 30_000)
+
+
+@pytest.mark.parametrize("is_classic", [True, False])
+def test_why_says_that_a_coordinator_refuses_the_member_for_now(is_classic: bool) -> None:
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    is_over = False
+
+    def broker(request: Message) -> Message:
+        if not is_over:
+            return refused_by(code)(request)
+        answer = never_at_rest(request)
+        return HeartbeatResponse() if isinstance(answer, HeartbeatResponse) else answer
+
+    rig = Rig(broker, MemberOptions("billing", instance="i1"), is_classic=is_classic)
+    rig.run(10_000)
+    (one,) = rig.member.why(10_000)
+    assert str(one) == "group billing has been refusing this member for 10 s: coordinator load in progress"
+    assert one.data["attempts"] == len(rig.sent) - is_classic, "all but the JoinGroup"
+    if is_classic:
+        is_over = True
+        rig.run(20_000)
+        assert rig.member.why(20_000) == []
 
 
 def test_what_a_topic_of_the_group_lacks_is_looked_for_after_the_wait_of_the_settings() -> None:

@@ -32,7 +32,7 @@ from odradek.client.core.membership.classic_share import (
     subscriber_of,
     subscription,
 )
-from odradek.client.core.membership.member import MemberOptions, Target, kept_out
+from odradek.client.core.membership.member import MemberOptions, Refusals, Target, kept_out
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
@@ -111,8 +111,10 @@ class ClassicMember:
         self._members: list[JoinGroupResponseMember] = []
         self._counts: dict[str, int] = {}
         self._under_way: Send | None = None
+        self._sent_ms = 0
         self._next_ms = 0
         self._failures = 0
+        self._refusals = Refusals(options.group)
         # How often it was given partitions since a heartbeat was answered, and when it may join again after
         # the last time.
         self._rounds = 0
@@ -187,6 +189,10 @@ class ClassicMember:
         """See `Member`."""
         if self.failed is not None:
             return [kept_out(self.group, self.instance, self.failed)]
+        # A join that is not refused soon is waited for.
+        is_held = self._under_way is not None and now_ms - self._sent_ms > ANSWER_MS
+        if not is_held and (refused := self._refusals.why(now_ms)) is not None:
+            return [refused]
         if self._place in (Place.OUT, Place.STABLE, Place.LEAVING) and self._assigned is None:
             return []
         waited_ms = 0 if self._since_ms is None else now_ms - self._since_ms
@@ -253,6 +259,7 @@ class ClassicMember:
                     group_instance_id=self.instance,
                 )
         self._under_way = Send(ToCoordinator(self.group), request, timeout_ms=timeout_ms, answer_ms=answer_ms)
+        self._sent_ms = now_ms
         return (self._under_way,)
 
     def next_deadline_ms(self) -> int | None:
@@ -286,6 +293,7 @@ class ClassicMember:
         self._routing.refused(outcome.send, code)
         if isinstance(response, HeartbeatResponse) and code in _KEPT:
             self._rounds = 0
+            self._refusals.clear(has_stayed=True)
             if self._place is Place.JOINING:
                 return  # the application gave everything back meanwhile: when to join is known
         if isinstance(response, JoinGroupResponse) and code is ErrorCode.MEMBER_ID_REQUIRED:
@@ -295,6 +303,7 @@ class ClassicMember:
                 self._next_ms = now_ms
             self.member = response.member_id
         elif code is ErrorCode.NONE:
+            self._refusals.clear(has_stayed=False)
             self._accepted(response, now_ms)
         elif code is ErrorCode.REBALANCE_IN_PROGRESS:
             self._rebalances_since(now_ms)
@@ -306,8 +315,10 @@ class ClassicMember:
                 self._rejoin()
                 self._retry(now_ms)
         elif code in _GONE:
+            self._refusals.note(code, now_ms)
             self._begin_again(code, now_ms)
         elif code.is_retriable:
+            self._refusals.note(code, now_ms)
             self._retry(now_ms)
         else:
             words = code.name.lower().replace("_", " ")

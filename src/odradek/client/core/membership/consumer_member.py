@@ -20,7 +20,7 @@ from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
-from odradek.client.core.membership.member import MemberOptions, Target, kept_out
+from odradek.client.core.membership.member import MemberOptions, Refusals, Target, kept_out
 from odradek.client.core.requests import Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
@@ -79,6 +79,7 @@ class ConsumerMember:
         self._under_way: Send | None = None
         self._next_ms = 0
         self._failures = 0
+        self._refusals = Refusals(options.group)
         self.group = options.group
         self.member = str(chance.uuid())
         self.epoch = _JOIN_EPOCH
@@ -146,6 +147,8 @@ class ConsumerMember:
         """See `Member`."""
         if self.failed is not None:
             return [kept_out(self.group, self.instance, self.failed)]
+        if (refused := self._refusals.why(now_ms)) is not None:
+            return [refused]
         if self._place is not Place.JOINING and self._assigned is None and not self._is_lost:
             return []
         waited_ms = 0 if self._since_ms is None else now_ms - self._since_ms
@@ -195,6 +198,7 @@ class ConsumerMember:
             return
         self._routing.refused(outcome.send, code)
         if code in _FENCED:
+            self._refusals.note(code, now_ms)
             self._lose()
             self._join()
             self._retry(now_ms)
@@ -202,12 +206,14 @@ class ConsumerMember:
             self.failed = ApiError(code, answer.error_message or code.name)
             self._retry(now_ms)
         elif code.is_retriable:
+            self._refusals.note(code, now_ms)
             self._retry(now_ms)
         else:
             self._give_up(ApiError(code, f"group {self.group}: {answer.error_message or code.name}"))
 
     def _answered(self, answer: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
         self.failed = None
+        self._refusals.clear(has_stayed=self._place is Place.IN)
         if self._place is Place.JOINING:
             self._go(Place.IN)  # after which it may be fenced each time
             self._since_ms = None

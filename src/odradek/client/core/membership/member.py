@@ -6,14 +6,20 @@ application has been told.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS
 from odradek.client.core.requests import Core
+from odradek.client.core.routing import COORDINATOR_MOVED
 from odradek.client.core.waiting import Cause, Why
+
+PUT_OUT: Final = frozenset(
+    {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_MEMBER_EPOCH}
+)
+"""What a group answers that a member is not of, or not any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,50 @@ def kept_out(group: str, instance: str | None, error: ApiError) -> Why:
         return Why(Cause.FENCED, text, {"group": group, "instance": instance, "code": error.code.name})
     text = f"group {group} does not take this member: {error}"
     return Why(Cause.REFUSED, text, {"group": group, "code": error.code.name})
+
+
+class Refusals:
+    """How a group refuses its member again and again: since when, how often, and the last code.
+
+    A member that is put out joins again at once; only the second time in a row is a cause to tell.
+    """
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._code = ErrorCode.NONE
+        self._count = 0
+        self._since_ms = 0
+
+    def note(self, code: ErrorCode, now_ms: int) -> None:
+        """The group has refused a request with this code, which passes, or has put the member out."""
+        if code in COORDINATOR_MOVED or code is ErrorCode.REBALANCE_IN_PROGRESS:
+            return  # told by the routing, and as a rebalance
+        if (code in PUT_OUT) is not (self._code in PUT_OUT):
+            self._count = 0
+        if not self._count:
+            self._since_ms = now_ms
+        self._code = code
+        self._count += 1
+
+    def clear(self, *, has_stayed: bool) -> None:
+        """A request was accepted; `has_stayed`: by a group of which it was a member already."""
+        if has_stayed or self._code not in PUT_OUT:
+            self._code, self._count = ErrorCode.NONE, 0
+
+    def why(self, now_ms: int) -> Why | None:
+        """The cause to tell; None if there is none."""
+        is_put_out = self._code in PUT_OUT
+        if self._count < (2 if is_put_out else 1):
+            return None
+        waited_ms = now_ms - self._since_ms
+        words = self._code.name.lower().replace("_", " ")
+        seconds = f"{waited_ms / 1000:.0f} s"
+        if is_put_out:
+            text = f"group {self._group} has put this member out {self._count} times in {seconds}: {words}"
+        else:
+            text = f"group {self._group} has been refusing this member for {seconds}: {words}"
+        data = {"group": self._group, "code": self._code.name, "attempts": self._count, "ms": waited_ms}
+        return Why(Cause.RETRY, text, data)
 
 
 class Member(Core, Protocol):
