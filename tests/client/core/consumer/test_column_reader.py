@@ -131,6 +131,17 @@ def test_rows_come_once_whatever_the_base_offsets_say() -> None:
     assert all_columns(completed(records), 3) == list(range(7))
 
 
+def test_a_leap_beyond_the_high_watermark_is_told_behind_what_comes_before() -> None:
+    leap = bytearray(batch(0, 1))
+    leap[:8] = (4).to_bytes(8, "big")
+    reader = columns_of(completed(batch(0, 2) + batch(2, 1) + bytes(leap)))
+    assert offsets(reader.take(10)) == [0, 1, 2]
+    for _ in range(2):
+        with pytest.raises(InvalidRecord, match="at offset 4, beyond the high watermark 0 of"):
+            reader.take(10)
+    assert reader.next_offset == 3
+
+
 def test_what_no_position_can_be_behind_and_what_is_cut_short_is_told() -> None:
     last = bytearray(batch(0, 1))
     last[:8] = ((1 << 63) - 1).to_bytes(8, "big")

@@ -456,6 +456,36 @@ def test_a_batch_behind_which_there_is_no_offset_is_told(base: int) -> None:
         rig.values()
 
 
+def based(base: int, count: int) -> bytes:
+    """A batch whose base offset, which no CRC covers, is another one."""
+    made = bytearray(batch(0, count))
+    made[:8] = base.to_bytes(8, "big")
+    return bytes(made)
+
+
+@pytest.mark.parametrize("base", [101, 1_000, 1 << 62])
+def test_a_leap_beyond_the_high_watermark_is_told_and_the_position_stays(base: int) -> None:
+    rig = Rig()
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 2) + based(base, 1)))
+    assert rig.values() == [0, 1]
+    said = f"orders-0 cannot be read at offset 2: a batch begins at offset {base}, beyond the high watermark"
+    for _ in range(2):
+        with pytest.raises(ApiError, match=said) as refused:
+            rig.values()
+        assert refused.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert rig.core.subscription.states[P0].offset == 2
+    assert not rig.fetches()
+
+
+def test_gaps_below_the_high_watermark_and_records_behind_it_are_no_leap() -> None:
+    """Compaction leaves gaps; a broker may send what was replicated since it read the high watermark."""
+    rig = Rig()
+    rig.assign(P0)
+    rig.answer(rig.fetches()[1], data(0, batch(0, 1) + based(50, 1) + based(100, 2) + based(102, 1)))
+    assert [record.offset for record in rig.core.take(500)] == [0, 50, 100, 101, 102]
+
+
 @pytest.mark.parametrize("cut", [40, 70])
 def test_an_answer_without_a_whole_batch_is_told(cut: int) -> None:
     """As Kafka's consumer does: to fetch it again would get the same."""

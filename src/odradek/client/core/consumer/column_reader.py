@@ -29,10 +29,27 @@ def no_whole_batch(records: memoryview) -> str:
     return f"the broker sent {len(records)} bytes, in which no whole batch is"
 
 
-def check_end(header: BatchHeader) -> None:
-    """Raises InvalidRecord if the position behind a batch is no offset, which no fetch could name."""
+def astray(header: BatchHeader, expected: Offset, high_watermark: Offset) -> str:
+    """Why a batch cannot be where its base offset says, which no CRC covers; empty if it can.
+
+    `expected` is the offset behind the batch before it, or the position; `high_watermark` that of the answer.
+    Offsets below the high watermark may be missing, after compaction. None is missing from there on: a broker
+    may send what was replicated since it read the high watermark, but leaves nothing out of that.
+    """
     if header.next_offset > LONG_MAX:
-        raise InvalidRecord(f"a batch ends at offset {header.last_offset}; the last one is {LONG_MAX - 1}")
+        return f"a batch ends at offset {header.last_offset}; the last one is {LONG_MAX - 1}"
+    if header.base_offset > max(expected, high_watermark):
+        return (
+            f"a batch begins at offset {header.base_offset}, beyond the high watermark {high_watermark} "
+            f"of the broker's answer; {expected} was to follow"
+        )
+    return ""
+
+
+def check_place(header: BatchHeader, expected: Offset, high_watermark: Offset) -> None:
+    """Raises InvalidRecord for a batch that is `astray`."""
+    if why := astray(header, expected, high_watermark):
+        raise InvalidRecord(why)
 
 
 class Decoded(NamedTuple):
@@ -55,14 +72,16 @@ class ColumnReader:
         records: memoryview,
         aborted: AbortedTransactions | None,
         *,
+        high_watermark: Offset,
         checks_crc: bool,
         with_headers: bool,
     ) -> None:
-        """`aborted` is None for read_uncommitted."""
+        """`aborted` is None for read_uncommitted; `high_watermark` is that of the answer."""
         self.with_headers = with_headers
         self._partition = partition
         self._records = records
         self._aborted = aborted
+        self._high_watermark = high_watermark
         self._checks_crc = checks_crc
         # Where the next chunk begins in the records.
         self._at = 0
@@ -125,13 +144,15 @@ class ColumnReader:
         """
         end, records, is_compressed, epoch = self._at, 0, False, self.epoch
         next_offset = NO_OFFSET
+        expected = max(self.next_offset, self._chunk_end)
         for begin, header in iter_headers(self._records, self._at):
             behind = begin + header.size_bytes
             is_too_much = behind - self._at > _CHUNK_BYTES or records + header.record_count > _CHUNK_RECORDS
-            is_astray = header.base_offset < next_offset or header.next_offset > LONG_MAX
+            is_astray = header.base_offset < next_offset or astray(header, expected, self._high_watermark)
             if begin > self._at and (is_too_much or is_astray):
                 break
-            check_end(header)
+            check_place(header, expected, self._high_watermark)
+            expected = max(expected, header.next_offset)
             end, epoch, next_offset = behind, header.leader_epoch, header.next_offset
             records += header.record_count
             is_compressed = is_compressed or header.codec != Codec.NONE

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from odradek.base.errors import InvalidRecord, OdradekError
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
-from odradek.client.core.consumer.column_reader import ColumnReader, check_end, no_whole_batch
+from odradek.client.core.consumer.column_reader import ColumnReader, check_place, no_whole_batch
 from odradek.records.blocks import DecompressionLimit
 from odradek.records.compression import Codec
 from odradek.records.control import is_abort_marker
@@ -80,6 +80,7 @@ class CompletedFetch:
         "_checks_crc",
         "_fault",
         "_first",
+        "_high_watermark",
         "_is_committed_only",
         "_reader",
         "_records",
@@ -105,6 +106,8 @@ class CompletedFetch:
         # The first offset that is returned of the batch at hand.
         self._first = fetched_at
         self._records = memoryview(data.records or b"")
+        # A batch that begins beyond it is astray.
+        self._high_watermark = data.high_watermark
         # Where the next batch begins in them.
         self._at = 0
         self._is_committed_only = is_committed_only
@@ -171,6 +174,7 @@ class CompletedFetch:
                 self.next_offset,
                 self._records,
                 self._aborted if self._is_committed_only else None,
+                high_watermark=self._high_watermark,
                 checks_crc=self._checks_crc,
                 with_headers=with_headers,
             )
@@ -258,7 +262,7 @@ class CompletedFetch:
         batch = self._records[self._at : self._at + header.size_bytes]
         if self._checks_crc:
             check_crc(batch, header)
-        check_end(header)
+        check_place(header, max(self.next_offset, self._batch_end), self._high_watermark)
         self.spent += _BATCH_WORK
         is_abort = header.is_control and is_abort_marker(batch)
         if self._is_committed_only:
