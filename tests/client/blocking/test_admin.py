@@ -96,3 +96,16 @@ def test_nobody_there_is_an_error_in_its_time() -> None:
 def test_wrong_settings_start_no_thread() -> None:
     with pytest.raises(SettingError, match=r"did you mean client\.id"):
         Admin("127.0.0.1:1", client_idd="me")
+
+
+@pytest.mark.parametrize(
+    ("timeout", "error"), [("1", TypeError), (b"", TypeError), (float("nan"), ValueError)]
+)
+def test_what_is_no_time_ends_no_client(timeout: object, error: type[Exception]) -> None:
+    with Admin("127.0.0.1:1", default_api_timeout_ms=100) as admin:
+        with pytest.raises(error, match="a timeout is a number of seconds, not"):
+            admin.close(timeout)  # type: ignore[arg-type]
+        with pytest.raises(ApiError, match="given up after 100 ms"):
+            admin.list_topics()
+        admin.close(float("inf"))
+    assert not admin._network._thread.is_alive()

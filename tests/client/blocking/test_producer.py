@@ -304,3 +304,17 @@ def test_wrong_settings_leave_no_thread() -> None:
     with pytest.raises(SettingError, match=r"did you mean client\.id"):
         Producer("127.0.0.1:1", client_idd="me")
     assert threading.active_count() == before
+
+
+def test_what_is_no_time_is_refused_also_when_the_outcome_is_known() -> None:
+    with Producer("127.0.0.1:1", max_block_ms=100) as producer:
+        delivery = producer.send("flights")
+        for _ in range(2):
+            for wait in (delivery.result, delivery.exception):
+                with pytest.raises(TypeError, match="a timeout is a number of seconds, not '1'"):
+                    wait("1")  # type: ignore[arg-type]
+                with pytest.raises(ValueError, match="a timeout is a number of seconds, not nan"):
+                    wait(float("nan"))
+            assert delivery.exception(float("inf")) is not None
+        with pytest.raises(ApiError, match="not sent within"):
+            delivery.result(-1)

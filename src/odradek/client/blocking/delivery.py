@@ -3,6 +3,7 @@
 from concurrent.futures import Future
 from typing import TypeVar
 
+from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.deliveries import Receipt
 from odradek.client.aio.table_deliveries import TableReceipt
 from odradek.client.blocking.network_thread import NetworkThread
@@ -18,18 +19,23 @@ class _Delivery(Future[T]):
         self._network = network
 
     def result(self, timeout: float | None = None) -> T:
-        """The receipt. Raises the error, TimeoutError, and Misuse where waiting would never end."""
-        self._check()
-        return super().result(timeout)
+        """The receipt. Raises the error, TimeoutError, and Misuse where waiting would never end.
+
+        `timeout` is in seconds; None waits as long as it takes. Raises TypeError or ValueError for what is no
+        time.
+        """
+        return super().result(self._checked(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The error; None if all is stored. Raises as `result` does while it is not known."""
-        self._check()
-        return super().exception(timeout)
+        return super().exception(self._checked(timeout))
 
-    def _check(self) -> None:
+    def _checked(self, timeout: object) -> float | None:
+        """The time to wait. Raises as `result` does."""
+        waits_s = None if timeout is None else seconds_of(timeout)
         if not self.done():
             self._network.check()
+        return waits_s
 
 
 class Delivery(_Delivery[Receipt]):

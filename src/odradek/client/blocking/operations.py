@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from odradek.base.closing import Closing
 from odradek.client.aio import operations as aio
+from odradek.client.aio.arguments import seconds_of
 from odradek.client.blocking.network_thread import NetworkThread
 from odradek.client.core.admin.operation import Operation
 from odradek.client.core.waiting import Cause, Why
@@ -50,6 +51,11 @@ class Operations(Closing, Generic[A]):
 
         return self._network.run(there())
 
-    def close(self, timeout_s: float | None = CLOSE_TIMEOUT_S) -> None:
-        """Close all connections and end the thread; operations of other threads fail."""
-        self._network.close(timeout_s, self._operations.close())
+    def close(self, timeout: float | None = CLOSE_TIMEOUT_S) -> None:
+        """Close all connections and end the thread; operations of other threads fail.
+
+        Raises TimeoutError if that takes longer than `timeout` seconds, TypeError or ValueError for what is
+        no time.
+        """
+        timeout = None if timeout is None else seconds_of(timeout)
+        self._network.close(timeout, self._operations.close())
