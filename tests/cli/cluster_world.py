@@ -160,6 +160,9 @@ class WorldAdmin(Closing):
         self._bootstrap = f"{host}:{port}"
         self._timeout_ms = settings[DEFAULT_API_TIMEOUT_MS]
 
+    def reach(self) -> None:
+        """A world has an address for each of its brokers, and a command is given one."""
+
     def carry_out(self, operation: Operation[T]) -> T:
         """Returns its result. Raises why the last attempt failed when its time is over."""
         clock = self._made.alive.clock

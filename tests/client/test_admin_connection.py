@@ -6,8 +6,6 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.cli.connecting import ANSWER_MAX_S
-from odradek.cli.main import run
 from odradek.client.admin_connection import Missing, patient
 from odradek.client.configuration import ClientConfig
 from odradek.client.group_admin import GroupAdmin
@@ -125,19 +123,3 @@ class TestListsOfACluster:
             GroupAdmin("b1").list_groups()
         with pytest.raises(ConnectionFailed, match="b2:9092"):
             TransactionAdmin("b1").list_transactions()
-
-    @pytest.mark.parametrize("command", ["groups", "transactions"])
-    def test_a_list_without_some_brokers_says_so(
-        self, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        assert run([command, "list"]) == 1
-        out, err = capsys.readouterr()
-        assert ("group-1" if command == "groups" else "id-1") in out
-        assert "the list is incomplete: broker 2 does not answer: no connection to b2:9092; broker 3" in err
-        assert self.timeouts_ms == [int(ANSWER_MAX_S * 1000)] * 4  # for the list of brokers, and for each
-        things = "groups" if command == "groups" else "transactional ids"
-        assert run([command, "list", "--filter", "none-of-them"]) == 1
-        assert capsys.readouterr().out == f"The brokers that answer have no such {things}.\n"
-        monkeypatch.setattr(Lists, "has_any", False)
-        assert run([command, "list"]) == 1
-        assert capsys.readouterr().out == f"The brokers that answer have no {things}.\n"

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from odradek.base.errors import ApiError, ElementsRefused
 from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.answering import reach
 from odradek.client.core.admin.operation import Operation
-from odradek.net.request_pipeline import ConnectionFailed
 
 if TYPE_CHECKING:
     from odradek.client.aio import operations as aio
@@ -38,9 +36,8 @@ def administering(config: ClientConfig) -> Iterator[Admin]:
     Raises SettingError for malformed bootstrap servers, and ConnectionFailed at once when none of them
     answers; later it waits for brokers that are away, for as long as the settings say.
     """
-    settings = admin_settings(config)
-    with opened(settings) as admin:
-        _reach(admin, settings)
+    with opened(admin_settings(config)) as admin:
+        admin.reach()
         yield admin
 
 
@@ -82,18 +79,3 @@ def about_one(name: str) -> Iterator[None]:
         yield
     except ElementsRefused as refused:
         raise ApiError(refused.code, str(refused).removeprefix(f"{name}: ")) from refused
-
-
-def _reach(admin: Admin, settings: "Settings") -> None:
-    """Ask each bootstrap server until one answers. Raises ConnectionFailed when none does."""
-    from odradek.client.settings import BOOTSTRAP_SERVERS
-
-    failures: list[ConnectionFailed] = []
-    for _ in dict.fromkeys(settings[BOOTSTRAP_SERVERS]):
-        try:
-            admin.carry_out(reach())
-        except ConnectionFailed as failed:
-            failures.append(failed)
-        else:
-            return
-    raise ConnectionFailed("; ".join(map(str, failures)), failures[0].code)

@@ -139,20 +139,25 @@ def _names(of: str, rest: list[str]) -> list[str]:
         return []
     from dataclasses import replace
 
+    from odradek.cli.administering import administering
     from odradek.cli.command_line import parse
     from odradek.cli.connecting import CONNECTION, client_config
-    from odradek.client.admin import Admin
-    from odradek.client.group_admin import GroupAdmin
 
     connecting = Command("", "", words, CONNECTION)
     try:
         given = parse("", connecting, _only(CONNECTION, rest))
-        config = replace(client_config(given), request_timeout_ms=TIMEOUT_MS)
-        if of == "topic":
-            with Admin(config) as admin:
-                return [topic.name for topic in admin.list_topics() if not topic.internal]
-        with GroupAdmin(config) as admin:
-            return [group.group for group in admin.list_groups()]
+        config = replace(
+            client_config(given), request_timeout_ms=TIMEOUT_MS, default_api_timeout_ms=TIMEOUT_MS
+        )
+        with administering(config) as admin:
+            if of == "topic":
+                from odradek.client.core.admin.topics import list_topics
+
+                return admin.carry_out(list_topics())
+            from odradek.client.core.admin.groups import list_groups_there
+
+            groups, _ = admin.carry_out(list_groups_there())
+            return [group.group for group in groups]
     except OdradekError:
         return []
 

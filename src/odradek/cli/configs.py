@@ -6,21 +6,21 @@ from enum import Enum
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
+from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, meant, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, brokers_are, matching
 from odradek.cli.output import Column, say, show
 from odradek.cli.setting_hints import hinting
 from odradek.cli.topics import assignments
-from odradek.client.admin import Admin
-from odradek.client.core.admin.configs import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from odradek.client.core.admin.cluster import broker_ids
+from odradek.client.core.admin.configs import alter_configs, describe_configs
 
-TYPES = {"topic": TOPIC_RESOURCE, "broker": BROKER_RESOURCE, "group": GROUP_RESOURCE}
 ALL_BROKERS = "all"
 _ID_DIGITS_MAX = 10
 COLUMNS = (Column("setting"), Column("value"), Column("from"))
 
-KIND = positional("kind", "the kind of thing that has the settings", choices=tuple(TYPES))
+KIND = positional("kind", "the kind of thing that has the settings", choices=("topic", "broker", "group"))
 NAME = positional(
     "name",
     f"the topic's or group's name, or the broker's id ('{ALL_BROKERS}': settings for all brokers)",
@@ -31,7 +31,7 @@ NAME = positional(
 def describe(options: Options) -> None:
     """Show settings."""
     with _admin(options) as admin:
-        entries = admin.describe_configs(TYPES[options.kind], _resource(options))
+        entries = admin.carry_out(describe_configs(options.kind, _resource(options)))
     rows = [
         {
             "setting": one.name,
@@ -61,18 +61,19 @@ def set_values(options: Options) -> None:
     """Set settings."""
     changes: dict[str, str | None] = dict(assignments(options.values))
     with _admin(options) as admin, hinting(options.kind, changes):
-        admin.alter_configs(TYPES[options.kind], _resource(options), changes)
+        admin.carry_out(alter_configs(options.kind, _resource(options), changes))
     say(f"Set {', '.join(changes)} of {_named(options)}.")
 
 
 def reset(options: Options) -> None:
     """Reset settings to their defaults."""
     with _admin(options) as admin:
-        known = [one.name for one in admin.describe_configs(TYPES[options.kind], _resource(options))]
+        entries = admin.carry_out(describe_configs(options.kind, _resource(options)))
+        known = [one.name for one in entries]
         for name in options.settings:
             if name not in known:
                 raise SettingError(_unknown(options, name, known))
-        admin.alter_configs(TYPES[options.kind], _resource(options), dict.fromkeys(options.settings))
+        admin.carry_out(alter_configs(options.kind, _resource(options), dict.fromkeys(options.settings)))
     say(f"Reset {', '.join(options.settings)} of {_named(options)}.")
 
 
@@ -80,9 +81,9 @@ def reset(options: Options) -> None:
 def _admin(options: Options) -> Iterator[Admin]:
     """An admin client. Raises ApiError for a broker that is not there: only itself knows its settings."""
     resource = _resource(options)
-    with Admin(client_config(options)) as admin:
+    with administering(client_config(options)) as admin:
         if options.kind == "broker" and resource:
-            ids = admin.broker_ids()
+            ids = admin.carry_out(broker_ids())
             if int(resource) not in ids:
                 raise ApiError(
                     ErrorCode.BROKER_NOT_AVAILABLE,

@@ -12,7 +12,7 @@ from odradek.cli.output import say
 from odradek.client.configuration import ClientConfig, read_client_properties
 
 if TYPE_CHECKING:
-    from odradek.client.admin_connection import Missing
+    from odradek.client.core.admin.answering import Missing
 
 SERVERS_VARIABLE = "ODRADEK_BOOTSTRAP_SERVERS"
 BOOTSTRAP = option(
@@ -45,7 +45,12 @@ def raise_if_missing(missing: "Missing") -> None:
 
 def answering_within(config: ClientConfig, answer_s: float = ANSWER_MAX_S) -> ClientConfig:
     """The configuration for asking many brokers, of which some may be silent: each has `answer_s` at most."""
-    return replace(config, request_timeout_ms=min(config.request_timeout_ms, int(answer_s * 1000)))
+    timeout_ms = config.default_api_timeout_ms or config.request_timeout_ms
+    return replace(
+        config,
+        request_timeout_ms=min(config.request_timeout_ms, int(answer_s * 1000)),
+        default_api_timeout_ms=timeout_ms,
+    )
 
 
 def client_config(options: Options) -> ClientConfig:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from odradek.cli.output import Column, colour_of_lag, counted, say, show
-from odradek.client.group_admin import Lag
+from odradek.client.core.admin.lag import Lag
 from odradek.client.group_description import (
     AWAY_EPOCH,
     CONSUMER,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import (
     JSON,
     Command,
@@ -22,9 +23,16 @@ from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.offset_files import offset_rows, read_offsets
 from odradek.cli.output import Column, colour_of_state, counted, say, say_json, show
 from odradek.cli.watching import WATCH, watched
-from odradek.client.admin_connection import Missing
-from odradek.client.group_admin import GroupAdmin
-from odradek.client.offset_reset import (
+from odradek.client.core.admin.groups import (
+    alter_group_offsets,
+    delete_group,
+    delete_group_offsets,
+    describe_group,
+    list_group_offsets,
+    list_groups_there,
+)
+from odradek.client.core.admin.lag import group_lag
+from odradek.client.core.admin.offset_reset import (
     At,
     AtEach,
     AtTime,
@@ -62,9 +70,8 @@ DELETED_COLUMNS = (Column("topic"), Column("partition"), Column("committed", cou
 
 def list_groups(options: Options) -> None:
     """List the groups."""
-    with GroupAdmin(answering_within(client_config(options))) as admin:
-        missing: Missing = {}
-        groups = admin.list_groups(missing)
+    with administering(answering_within(client_config(options))) as admin:
+        groups, missing = admin.carry_out(list_groups_there())
     rows = [
         {"group": one.group, "state": one.state, "type": one.kind, "protocol": one.protocol_type}
         for one in groups
@@ -79,8 +86,8 @@ def list_groups(options: Options) -> None:
 
 def describe(options: Options) -> None:
     """Show a group's members."""
-    with GroupAdmin(client_config(options)) as admin:
-        group = admin.describe(options.group)
+    with administering(client_config(options)) as admin:
+        group = admin.carry_out(describe_group(options.group))
     if options.json:
         say_json(group_document(group), indent=2)
     else:
@@ -89,12 +96,16 @@ def describe(options: Options) -> None:
 
 def lag(options: Options) -> None:
     """Show a group's lag."""
-    with GroupAdmin(client_config(options)) as admin:
+    with administering(client_config(options)) as admin:
         watched(options.watch, lambda: _lag_once(admin, options))
 
 
-def _lag_once(admin: GroupAdmin, options: Options) -> None:
-    lags = [one for one in admin.lag(options.group) if options.topic in (None, one.partition.topic)]
+def _lag_once(admin: Admin, options: Options) -> None:
+    lags = [
+        one
+        for one in admin.carry_out(group_lag(options.group))
+        if options.topic in (None, one.partition.topic)
+    ]
     empty = f"Group {options.group} has no partitions and has committed nothing."
     show(lag_rows(lags), LAG_COLUMNS, as_json=options.json, empty=empty)
     if lags and not options.json:
@@ -106,11 +117,11 @@ def reset_offsets(options: Options) -> None:
     target = _target(options)
     if options.export and options.json:
         raise UsageError("--export prints CSV: leave out --json")
-    with GroupAdmin(client_config(options)) as admin:
+    with administering(client_config(options)) as admin:
         _refuse_members(admin, options.group)
-        moves = plan_moves(admin, options.group, options.topic, target, options.partition)
+        moves = admin.carry_out(plan_moves(options.group, options.topic, target, options.partition))
         if options.execute and moves:
-            admin.commit(options.group, {one.partition: one.after for one in moves})
+            admin.carry_out(alter_group_offsets(options.group, {one.partition: one.after for one in moves}))
     for one in moves:
         if one.asked != one.after:
             side = "beyond the end" if one.asked > one.after else "before the start"
@@ -140,13 +151,15 @@ def _show_moves(options: Options, moves: Sequence[Move]) -> None:
 def delete_offsets(options: Options) -> None:
     """Delete a group's committed offsets of topics."""
     _need_topics(options, "delete-offsets")
-    with GroupAdmin(client_config(options)) as admin:
-        admin.describe(options.group)  # An unknown group is an error here, as in the other commands.
-        committed = admin.committed(options.group)
-        scope = partitions_in_scope(admin, committed, options.topic, options.partition)
+    with administering(client_config(options)) as admin:
+        admin.carry_out(
+            describe_group(options.group)
+        )  # An unknown group is an error here, as in the other commands.
+        committed = admin.carry_out(list_group_offsets(options.group, require_stable=False))
+        scope = admin.carry_out(partitions_in_scope(committed, options.topic, options.partition))
         found = [one for one in scope if one in committed]
         if options.execute and found:
-            admin.delete_offsets(options.group, found)
+            admin.carry_out(delete_group_offsets(options.group, found))
     rows = [
         {
             "topic": one.topic,
@@ -167,15 +180,15 @@ def delete_offsets(options: Options) -> None:
 
 def delete(options: Options) -> None:
     """Delete groups."""
-    with GroupAdmin(client_config(options)) as admin:
+    with administering(client_config(options)) as admin:
         for group in options.group:
-            admin.delete(group)
+            admin.carry_out(delete_group(group))
             say(f"Deleted group {group}.")
 
 
-def _refuse_members(admin: GroupAdmin, group: str) -> None:
+def _refuse_members(admin: Admin, group: str) -> None:
     try:
-        has_members = bool(admin.describe(group).members)
+        has_members = bool(admin.carry_out(describe_group(group)).members)
     except ApiError as refused:
         if refused.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             raise

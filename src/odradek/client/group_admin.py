@@ -4,7 +4,6 @@ Requests about a group go to its coordinator, which FindCoordinator names; ListG
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -26,6 +25,7 @@ from odradek.client.core.admin.groups import (
     raise_for_deletion,
     raise_for_offset_deletion,
 )
+from odradek.client.core.admin.lag import Lag
 from odradek.client.group_description import GroupDescription
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.message import Message
@@ -43,24 +43,6 @@ from odradek.wire.messages.offset_delete import (
     OffsetDeleteResponse,
 )
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-
-
-@dataclass(frozen=True, slots=True)
-class Lag:
-    """How far a group's committed offset lies behind the end of a partition."""
-
-    partition: TopicPartition
-    # None where a member has the partition and nothing is committed yet.
-    committed: int | None
-    end: int
-    # The member that the partition is assigned to, if any.
-    member: str | None
-    client: str | None
-
-    @property
-    def records(self) -> int | None:
-        """The number of offsets between them; None where nothing is committed."""
-        return None if self.committed is None else max(0, self.end - self.committed)
 
 
 class GroupAdmin(AdminConnection):

@@ -13,7 +13,8 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.values import value
 from odradek.client.configuration import ClientConfig
-from odradek.client.group_admin import GroupAdmin, Lag
+from odradek.client.core.admin.lag import Lag
+from odradek.client.group_admin import GroupAdmin
 from odradek.client.group_description import GroupDescription
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.record_reader import FetchedRecord

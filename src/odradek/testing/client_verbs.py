@@ -13,7 +13,7 @@ from odradek.testing.tracebacks import ends_at_caller
 if TYPE_CHECKING:  # imported when a test first needs them: a broker starts sooner
     from odradek.base.ids import BrokerId
     from odradek.client.admin import Admin
-    from odradek.client.group_admin import Lag
+    from odradek.client.core.admin.lag import Lag
     from odradek.client.group_description import GroupDescription
     from odradek.server.admin.position_watch import Ask
     from odradek.testing.group_waits import GroupWaits

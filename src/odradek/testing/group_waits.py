@@ -6,7 +6,8 @@ from typing import Final, TypeVar
 
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
-from odradek.client.group_admin import GroupAdmin, Lag
+from odradek.client.core.admin.lag import Lag
+from odradek.client.group_admin import GroupAdmin
 from odradek.client.group_description import GroupDescription
 from odradek.client.group_looks import Look, is_passing, look_at_rest, look_for_lag
 from odradek.server.admin.position_watch import Ask, PositionWatch

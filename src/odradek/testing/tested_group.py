@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from odradek.testing.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:
-    from odradek.client.group_admin import Lag
+    from odradek.client.core.admin.lag import Lag
     from odradek.client.group_description import GroupDescription
     from odradek.testing.group_waits import GroupWaits
 

@@ -14,6 +14,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from odradek.base.chance import SeededChance
@@ -150,16 +151,20 @@ class Driver:
         """Send one request; the future gets its outcome, also a failure."""
         found: asyncio.Future[Outcome] = self._loop.create_future()
 
-        def finish(outcome: Outcome) -> None:
-            if not found.done():  # else who asked was cancelled
-                found.set_result(outcome)
-
+        finish = partial(_give, found)
         if self._is_closed:
             finish(Outcome(send, error=ConnectionFailed("the client is closed")))
             return found
         self._owners[send] = finish
         self.routing.place(send, self.now_ms)
         self.pump()
+        return found
+
+    def ask_server(self, number: int, send: Send) -> asyncio.Future[Outcome]:
+        """`ask` of one of the bootstrap servers, wherever the request is for; nothing else is sent before."""
+        found: asyncio.Future[Outcome] = self._loop.create_future()
+        self._owners[send] = partial(_give, found)
+        self._link(self._bootstrap[number], _DATA).send(send, send.timeout_ms)
         return found
 
     async def changed(self, timeout_ms: int | None = None) -> None:
@@ -314,6 +319,11 @@ class Driver:
     def _failures_of(self, node: Node) -> int:
         known = self._links.get((node, _DATA))
         return 0 if known is None else known.failures
+
+
+def _give(found: asyncio.Future[Outcome], outcome: Outcome) -> None:
+    if not found.done():  # else who asked was cancelled
+        found.set_result(outcome)
 
 
 def _finish(waiter: asyncio.Future[None]) -> None:

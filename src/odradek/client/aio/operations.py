@@ -22,10 +22,11 @@ from odradek.client.aio.options import driver_options
 from odradek.client.core.admin.operation import Operation, Pause, within
 from odradek.client.core.admin.reasons import UnderWay, why
 from odradek.client.core.backoff import Backoff
-from odradek.client.core.requests import Outcome, Send
+from odradek.client.core.requests import Outcome, Send, ToAny
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 from odradek.client.settings import (
+    BOOTSTRAP_SERVERS,
     CLIENT_ID,
     DEFAULT_API_TIMEOUT_MS,
     REQUEST_TIMEOUT_MS,
@@ -33,6 +34,8 @@ from odradek.client.settings import (
     RETRY_BACKOFF_MS,
     Settings,
 )
+from odradek.net.request_pipeline import ConnectionFailed
+from odradek.wire.messages.metadata import MetadataRequest
 
 T = TypeVar("T")
 
@@ -72,6 +75,22 @@ class Operations:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def reach(self) -> None:
+        """Ask the bootstrap servers, one after another, until one answers.
+
+        Raises ConnectionFailed, with what each of them lacks, if none does; other operations wait for them.
+        """
+        driver = self._running_driver()
+        failures: list[ApiError] = []
+        for number in range(len(self._settings[BOOTSTRAP_SERVERS])):
+            request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+            send = Send(ToAny(), request, timeout_ms=self._settings[REQUEST_TIMEOUT_MS])
+            error = (await driver.ask_server(number, send)).error
+            if error is None:
+                return
+            failures.append(error)
+        raise ConnectionFailed("; ".join(dict.fromkeys(map(str, failures))), failures[0].code)
 
     async def carry_out(self, operation: Operation[T], name: str | None = None) -> T:
         """Carry out an operation; returns its result. `name` is what `why` calls it."""
@@ -129,5 +148,4 @@ class Operations:
             raise ApiError(ErrorCode.INVALID_REQUEST, "this admin client was closed")
         if self._driver is None:
             self._driver = Driver(driver_options(self._settings), asyncio.get_running_loop())
-            self._driver.pump()
         return self._driver

@@ -29,6 +29,10 @@ class Operations(Closing, Generic[A]):
         self._operations = operations
         self._network = NetworkThread("this admin client")
 
+    def reach(self) -> None:
+        """Ask the bootstrap servers, one after another, until one answers. Raises ConnectionFailed."""
+        self._network.run(self._operations.reach())
+
     def carry_out(self, operation: Operation[T], name: str | None = None) -> T:
         """Carry out an operation; returns its result. `name` is what `why` calls it."""
         return self._network.run(self._operations.carry_out(operation, name))

@@ -32,6 +32,11 @@ class Running(Generic[T]):
         return self._asked
 
     @property
+    def is_done(self) -> bool:
+        """Whether it has returned."""
+        return bool(self._result)
+
+    @property
     def result(self) -> T:
         """What it has returned."""
         assert self._result, f"it asks for more: {self._asked}"

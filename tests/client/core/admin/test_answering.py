@@ -4,11 +4,10 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.client.core.admin.answering import ask_those_there, missing_of, reach
-from odradek.client.core.requests import Send, ToAny, ToNode
+from odradek.client.core.admin.answering import ask_those_there, missing_of
+from odradek.client.core.requests import Send, ToNode
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from odradek.wire.messages.metadata import MetadataResponse
 from tests.client.core.admin.running import Running
 
 Asked = Running[tuple[dict[int, ListGroupsResponse], dict[int, ApiError]]]
@@ -57,12 +56,3 @@ def test_another_failure_ends_it() -> None:
     running = asked(1)
     with pytest.raises(ApiError, match="a value does not fit"):
         running.answer(ApiError(ErrorCode.INVALID_REQUEST, "a value does not fit"))
-
-
-def test_a_cluster_is_reached_by_one_answer_of_any_broker() -> None:
-    running = Running(reach())
-    assert [send.to for send in running.sends] == [ToAny()]
-    running.answer(MetadataResponse())
-    assert running.result is None
-    with pytest.raises(ConnectionFailed, match="cannot connect"):
-        Running(reach()).answer(ConnectionFailed("cannot connect to a:1"))

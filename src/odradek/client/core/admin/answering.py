@@ -12,24 +12,16 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
 from odradek.client.core.admin.operation import Operation, Pause, passes
-from odradek.client.core.requests import Send, ToAny
+from odradek.client.core.requests import Send
 from odradek.client.refusal import known_code
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.message import Message
-from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 K = TypeVar("K")
 R = TypeVar("R", bound=Message)
 
 Missing: TypeAlias = dict[BrokerId, str]
 """The brokers that do not answer, each with a sentence that says why."""
-
-
-def reach() -> Operation[None]:
-    """Ask one broker, once. Raises ConnectionFailed if it does not answer."""
-    request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
-    (outcome,) = yield [Send(ToAny(), request)]
-    outcome.answer(MetadataResponse)
 
 
 def ask_those_there(

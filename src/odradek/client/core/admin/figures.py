@@ -4,12 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId, Offset, TopicPartition
 from odradek.client.core.admin.answering import ask_those_there
-from odradek.client.core.admin.elements import Results
 from odradek.client.core.admin.log_dirs import description_request, logs_of
-from odradek.client.core.admin.offsets import EARLIEST, LATEST, find_offsets
+from odradek.client.core.admin.offsets import EARLIEST, LATEST, offsets_where_led
 from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import PartitionDescription, TopicDescription
 from odradek.client.core.requests import Send, ToNode
@@ -43,8 +41,8 @@ def figures_of(topics: Iterable[TopicDescription]) -> Operation[dict[TopicPartit
     }
     if not leaders:
         return {}
-    starts = yield from _offsets(leaders, EARLIEST)
-    ends = yield from _offsets(starts, LATEST)
+    starts = yield from offsets_where_led(leaders, EARLIEST)
+    ends = yield from offsets_where_led(starts, LATEST)
     sizes = yield from log_sizes({(one, leaders[one]) for one in ends})
     return {
         one: Figures(starts[one], end, sizes.get((one, leaders[one]))) for one, end in sorted(ends.items())
@@ -78,11 +76,3 @@ def log_sizes(
         for _, partition, log in logs_of(answer)
         if not log.is_future_key
     }
-
-
-def _offsets(partitions: Iterable[TopicPartition], time: int) -> Operation[dict[TopicPartition, Offset]]:
-    found = yield from find_offsets(dict.fromkeys(partitions, time), awaits_leaders=False)
-    others = {
-        one: error for one, error in found.refused.items() if error.code is not ErrorCode.LEADER_NOT_AVAILABLE
-    }
-    return Results(found.found, others).all_or_raise("found")

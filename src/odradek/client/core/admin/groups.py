@@ -1,13 +1,14 @@
 """Consumer groups: list, describe, delete, remove members; their committed offsets."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition, by_topic
+from odradek.client.core.admin.answering import Missing, ask_those_there, missing_of
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
 from odradek.client.core.admin.operation import Operation, ask, ask_all, only
@@ -184,6 +185,21 @@ def list_groups(*, states: Sequence[str] = (), kinds: Sequence[str] = ()) -> Ope
         ListGroupsResponse,
         lambda answer: [answer.error_code],
     )
+    return _by_name(answers)
+
+
+def list_groups_there() -> Operation[tuple[list[GroupListing], Missing]]:
+    """The groups of the brokers that answer, by name, and the brokers that do not."""
+    brokers = yield from broker_ids()
+    answers, silent = yield from ask_those_there(
+        {one: Send(ToNode(one), ListGroupsRequest()) for one in brokers},
+        ListGroupsResponse,
+        lambda answer: [answer.error_code],
+    )
+    return _by_name(answers.values()), missing_of(silent)
+
+
+def _by_name(answers: Iterable[ListGroupsResponse]) -> list[GroupListing]:
     return sorted((one for answer in answers for one in listed_groups(answer)), key=lambda one: one.group)
 
 
@@ -219,9 +235,13 @@ def delete_group(group: str) -> Operation[None]:
     raise_for_deletion(answer, group)
 
 
-def list_group_offsets(group: str) -> Operation[dict[TopicPartition, Offset]]:
-    """All committed offsets of a group, by partition; none for a group that does not exist."""
-    request = OffsetFetchRequest(group_id=group, topics=None, require_stable=True)
+def list_group_offsets(group: str, *, require_stable: bool = True) -> Operation[dict[TopicPartition, Offset]]:
+    """All committed offsets of a group, by partition; none for a group that does not exist.
+
+    Where an open transaction commits others, its end is waited for, or without `require_stable` those before
+    it are returned (KIP-447).
+    """
+    request = OffsetFetchRequest(group_id=group, topics=None, require_stable=require_stable)
     answer = yield from ask(
         Send(ToCoordinator(group), request, highest=OFFSET_FETCH_VERSION_MAX),
         OffsetFetchResponse,

@@ -7,10 +7,11 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.client.core.admin.elements import Answered, Part, Results, ask_each
-from odradek.client.core.admin.operation import Operation, passes
-from odradek.client.core.admin.topics import describe_topics
-from odradek.client.core.requests import Send, ToNode
+from odradek.client.core.admin.operation import Operation, ask, passes
+from odradek.client.core.admin.topics import METADATA_VERSION_MAX, describe_topics, metadata_request
+from odradek.client.core.requests import Send, ToAny, ToNode
 from odradek.wire.message import Message
+from odradek.wire.messages.metadata import MetadataResponse
 from odradek.wire.versions import VERSION_LIMIT
 
 R = TypeVar("R", bound=Message)
@@ -55,6 +56,19 @@ def ask_leaders(
     return (
         yield from ask_each(partitions, requests, kind, lambda answer, _: answered(answer), passing=passing)
     )
+
+
+def leaders_of(topics: Iterable[str]) -> Operation[dict[TopicPartition, BrokerId]]:
+    """The leader of each partition of these topics, -1 where there is none; topics that are not there, or may
+    not be seen, are left out."""
+    send = Send(ToAny(), metadata_request(sorted(set(topics))), highest=METADATA_VERSION_MAX)
+    answer = yield from ask(send, MetadataResponse, lambda _: [])
+    return {
+        TopicPartition(topic.name or "", one.partition_index): one.leader_id
+        for topic in answer.topics
+        if topic.error_code == ErrorCode.NONE
+        for one in topic.partitions
+    }
 
 
 def _leaderless(partition: TopicPartition) -> ApiError:

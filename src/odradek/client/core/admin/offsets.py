@@ -1,9 +1,10 @@
 """Offsets of partitions, which their leaders know: first, last, by time; and the deletion of records."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicPartition
 from odradek.client.core.admin.elements import Answered, Results
 from odradek.client.core.admin.leaders import ask_leaders
@@ -52,11 +53,11 @@ def list_offsets(
     not part of an open transaction. Raises ApiError for the first partition that does not exist, and
     ElementsRefused where leaders refuse.
     """
-    results = yield from find_offsets(times, isolation_level=isolation_level)
+    results = yield from _find_offsets(times, isolation_level=isolation_level)
     return results.all_or_raise("found")
 
 
-def find_offsets(
+def _find_offsets(
     times: Mapping[TopicPartition, int],
     *,
     isolation_level: str = "read_uncommitted",
@@ -92,6 +93,19 @@ def find_offsets(
             awaits_leaders=awaits_leaders,
         )
     )
+
+
+def offsets_where_led(
+    partitions: Iterable[TopicPartition], time: int
+) -> Operation[dict[TopicPartition, Offset]]:
+    """`list_offsets` of one time, without the partitions that have no leader: they are not waited for."""
+    results = yield from _find_offsets(dict.fromkeys(partitions, time), awaits_leaders=False)
+    refused = {
+        one: error
+        for one, error in results.refused.items()
+        if error.code is not ErrorCode.LEADER_NOT_AVAILABLE
+    }
+    return Results(results.found, refused).all_or_raise("found")
 
 
 def delete_records(before: Mapping[TopicPartition, Offset]) -> Operation[dict[TopicPartition, Offset]]:

@@ -14,8 +14,10 @@ from typing import TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
-from odradek.client.cluster import EARLIEST, LATEST, Offsets
-from odradek.client.group_admin import GroupAdmin
+from odradek.client.core.admin.groups import list_group_offsets
+from odradek.client.core.admin.offsets import EARLIEST, LATEST, list_offsets
+from odradek.client.core.admin.operation import Operation
+from odradek.client.core.admin.topics import describe_topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +79,25 @@ class Move:
 
 
 def plan_moves(
-    admin: GroupAdmin, group: str, topics: Sequence[str], target: Target, partition: int | None = None
-) -> list[Move]:
+    group: str, topics: Sequence[str], target: Target, partition: int | None = None
+) -> Operation[list[Move]]:
     """Returns the moves, by partition. Without `topics`: of all partitions with a committed offset.
 
     A target `AtEach` names the partitions itself. Raises ApiError when a topic or partition does not exist,
     or nothing is committed that could be shifted.
     """
-    committed = admin.committed(group)
+    committed = yield from list_group_offsets(group, require_stable=False)
     if isinstance(target, AtEach):
-        wanted = _existing(admin, sorted(target.offsets))
+        wanted = yield from _existing(sorted(target.offsets))
     else:
-        wanted = partitions_in_scope(admin, committed, topics, partition)
+        wanted = yield from partitions_in_scope(committed, topics, partition)
     if isinstance(target, ShiftBy):
         _refuse_uncommitted(group, [one for one in wanted if one not in committed])
-    starts, ends = admin.offsets_of(wanted, EARLIEST), admin.offsets_of(wanted, LATEST)
-    times = admin.offsets_of(wanted, target.timestamp_ms) if isinstance(target, AtTime) else {}
+    starts = yield from list_offsets(dict.fromkeys(wanted, EARLIEST))
+    ends = yield from list_offsets(dict.fromkeys(wanted, LATEST))
+    times: Mapping[TopicPartition, Offset] = {}
+    if isinstance(target, AtTime):
+        times = yield from list_offsets(dict.fromkeys(wanted, target.timestamp_ms))
     moves = []
     for one in wanted:
         match target:
@@ -116,14 +121,14 @@ def plan_moves(
 
 
 def partitions_in_scope(
-    admin: GroupAdmin, committed: Offsets, topics: Sequence[str], partition: int | None
-) -> list[TopicPartition]:
+    committed: Mapping[TopicPartition, Offset], topics: Sequence[str], partition: int | None
+) -> Operation[list[TopicPartition]]:
     """The partitions of `topics`, or without any, those committed; of each topic only number `partition`.
 
     Raises ApiError when a topic or partition does not exist.
     """
     names = list(topics) or sorted({one.topic for one in committed})
-    wanted = admin.partitions_of(names)
+    wanted = yield from _partitions_of(names)
     if not topics:
         wanted = [one for one in wanted if one in committed]
     if partition is not None:
@@ -136,8 +141,16 @@ def partitions_in_scope(
     return wanted
 
 
-def _existing(admin: GroupAdmin, partitions: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
-    existing = set(admin.partitions_of(sorted({one.topic for one in partitions})))
+def _partitions_of(topics: Sequence[str]) -> Operation[list[TopicPartition]]:
+    """All partitions of these topics, in the order of the topics. Raises ApiError for an unknown one."""
+    if not topics:
+        return []
+    found = {one.name: one for one in (yield from describe_topics(list(dict.fromkeys(topics))))}
+    return [TopicPartition(topic, one.partition) for topic in topics for one in found[topic].partitions]
+
+
+def _existing(partitions: Sequence[TopicPartition]) -> Operation[Sequence[TopicPartition]]:
+    existing = set((yield from _partitions_of(sorted({one.topic for one in partitions}))))
     for one in partitions:
         if one not in existing:
             raise ApiError(
