@@ -135,7 +135,7 @@ class Lists(Closing):
         return ListTransactionsResponse(transaction_states=states if self.has_any else [])
 
 
-@pytest.mark.parametrize("command", ["groups"])
+@pytest.mark.parametrize("command", ["groups", "transactions"])
 def test_a_list_without_some_brokers_says_so(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

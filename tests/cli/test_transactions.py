@@ -3,24 +3,29 @@
 import json
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from confluent_kafka import Producer
 
 from odradek.base.ids import TopicPartition
+from odradek.cli.administering import administering
 from odradek.cli.main import run
-from odradek.client.open_transactions import find_hanging, open_transaction_at, producers_of
-from odradek.client.transaction_admin import TransactionAdmin
+from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.open_transactions import find_hanging, open_transaction_at, producers_of
+from odradek.client.core.admin.operation import Operation, Pause
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.records.builder import BatchBuilder
 from odradek.testing import Broker
+from odradek.wire.messages.list_transactions import ListTransactionsRequest
 from odradek.wire.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
+
+T = TypeVar("T")
 
 pytestmark = pytest.mark.integration
 
@@ -153,24 +158,29 @@ def test_a_terminated_producer_is_fenced_and_its_records_are_aborted(
     said(capsys, "force-terminate", "outbox", code=0)
 
 
-def test_a_transaction_that_ends_while_it_is_checked_does_not_hang(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_transaction_that_ends_while_it_is_checked_does_not_hang(broker: Broker) -> None:
     """The first look at the partition is older than the answer of the coordinator."""
     topic = broker.create_topic()
     producer = begun(broker, topic, "closing")
     partition = TopicPartition(topic, 0)
-    with TransactionAdmin(broker.bootstrap_servers) as admin:
-        describe = admin.list_transactions
 
-        def ended_before(producer_id: int | None = None) -> Any:
-            producer.commit_transaction(WAIT_S)
-            return describe(producer_id)
+    def ended_before(operation: Operation[T]) -> Operation[T]:
+        """The operation; the transaction ends before its coordinator is asked."""
+        asked = next(operation)
+        while True:
+            if not isinstance(asked, Pause) and isinstance(asked[0].request, ListTransactionsRequest):
+                producer.commit_transaction(WAIT_S)
+            try:
+                asked = operation.send((yield asked))
+            except StopIteration as end:
+                result: T = end.value
+                return result
 
-        monkeypatch.setattr(admin, "list_transactions", ended_before)
-        assert open_transaction_at(admin.config, partition, 0).last_timestamp_ms == 1_000
-        assert find_hanging(admin, [partition], before_ms=2_000) == []
-        assert producers_of(admin.config, [partition])[0].start_offset is None
+    with administering(ClientConfig(broker.bootstrap_servers)) as admin:
+        found = admin.carry_out(open_transaction_at(partition, 0))
+        assert found.last_timestamp_ms == 1_000
+        assert admin.carry_out(ended_before(find_hanging([partition], before_ms=2_000))) == []
+        assert admin.carry_out(producers_of([partition]))[0].start_offset is None
 
 
 def test_what_does_not_exist_is_named(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from odradek.base.errors import OdradekError
 from odradek.base.topic_names import INTERNAL_TOPICS
+from odradek.cli.administering import administering
 from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, option
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
@@ -27,8 +28,8 @@ from odradek.cli.output import (
     sized,
 )
 from odradek.cli.watching import WATCH, watched
-from odradek.client.admin import Admin
-from odradek.client.topic_figures import partitions_with_figures
+from odradek.client.core.admin.figures import partitions_with_figures
+from odradek.client.core.admin.topics import describe_topics
 
 TIMEOUT_S = 10.0
 
@@ -175,9 +176,10 @@ def _topic_of(row: Mapping[str, Any]) -> str:
 
 
 def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
-    config = client_config(options)
-    with Admin(config) as client:
-        topics = [topic for topic in client.list_topics() if options.internal or not topic.internal]
+    with administering(client_config(options)) as admin:
+        topics = admin.carry_out(describe_topics())
+        shown = [topic for topic in topics if options.internal or not topic.internal]
+        partitions = admin.carry_out(partitions_with_figures(shown))
     return [
         {
             "topic": topic.name,
@@ -188,7 +190,7 @@ def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
             "high_watermark": held and held.log_end_offset,
             "size_bytes": held and held.size_bytes,
         }
-        for topic, one, held in partitions_with_figures(config, topics)
+        for topic, one, held in partitions
     ]
 
 

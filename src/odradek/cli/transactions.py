@@ -5,6 +5,7 @@ import time
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import (
     JSON,
     Argument,
@@ -20,18 +21,21 @@ from odradek.cli.command_line import (
 from odradek.cli.connecting import CONNECTION, answering_within, client_config, raise_if_missing
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_state, counted, say, show, timed
-from odradek.client.admin import Admin
-from odradek.client.admin_connection import Missing
-from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.transactions import PartitionProducer
-from odradek.client.open_transactions import (
-    abort_in_partition,
+from odradek.client.core.admin.cluster import broker_ids
+from odradek.client.core.admin.open_transactions import (
     find_hanging,
     holder_of,
     open_transaction_at,
     producers_of,
 )
-from odradek.client.transaction_admin import TransactionAdmin
+from odradek.client.core.admin.topics import describe_topics
+from odradek.client.core.admin.transactions import (
+    PartitionProducer,
+    abort_transaction,
+    describe_transaction,
+    fence_producer,
+    list_transactions_there,
+)
 
 MINUTE_MS = 60_000
 OPEN_MAX_MINUTES = 15
@@ -68,9 +72,8 @@ HANGING_COLUMNS = (
 
 def list_transactions(options: Options) -> None:
     """List the transactional ids."""
-    with TransactionAdmin(answering_within(client_config(options))) as admin:
-        missing: Missing = {}
-        found = admin.list_transactions(missing=missing)
+    with administering(answering_within(client_config(options))) as admin:
+        found, missing = admin.carry_out(list_transactions_there())
     rows = [
         {"transactional_id": one.transactional_id, "producer_id": one.producer_id, "state": one.state}
         for one in found
@@ -84,8 +87,8 @@ def list_transactions(options: Options) -> None:
 
 def describe(options: Options) -> None:
     """Show one transactional id."""
-    with TransactionAdmin(client_config(options)) as admin:
-        found = admin.describe(options.name)
+    with administering(client_config(options)) as admin:
+        found = admin.carry_out(describe_transaction(options.name))
     row = {
         "transactional_id": found.transactional_id,
         "state": found.state,
@@ -100,15 +103,16 @@ def describe(options: Options) -> None:
 
 def force_terminate(options: Options) -> None:
     """Fence a transactional id's producer and abort its open transaction."""
-    with TransactionAdmin(client_config(options)) as admin:
-        admin.terminate(options.name)
+    with administering(client_config(options)) as admin:
+        admin.carry_out(fence_producer(options.name))
     say(f"Fenced the producer of {options.name}; it has no open transaction.")
 
 
 def describe_producers(options: Options) -> None:
     """Show the producers of one partition."""
-    config = client_config(options)
-    rows = [_row(one) for one in producers_of(config, _partitions(config, options))]
+    with administering(client_config(options)) as admin:
+        found = admin.carry_out(producers_of(_partitions(admin, options)))
+    rows = [_row(one) for one in found]
     empty = f"{options.topic}-{options.partition} has no idempotent or transactional producers."
     show(rows, PRODUCER_COLUMNS, as_json=options.json, empty=empty)
 
@@ -119,46 +123,50 @@ def hanging(options: Options) -> None:
         raise UsageError("odradek transactions find-hanging needs --topic TOPIC, or --broker-id ID")
     if options.topic is None and options.partition is not None:
         raise UsageError("--partition needs --topic TOPIC")
-    config = client_config(options)
     now_ms = int(time.time() * 1000)
-    with TransactionAdmin(config) as admin:
-        if options.broker_id is not None and options.broker_id not in admin.broker_ids():
+    with administering(client_config(options)) as admin:
+        if options.broker_id is not None and options.broker_id not in admin.carry_out(broker_ids()):
             raise ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"there is no broker {options.broker_id}")
         before_ms = now_ms - options.max_transaction_timeout * MINUTE_MS
-        found = find_hanging(admin, _partitions(config, options, options.broker_id), before_ms=before_ms)
+        partitions = _partitions(admin, options, options.broker_id)
+        found = admin.carry_out(find_hanging(partitions, before_ms=before_ms))
     rows = [_row(one) | {"open_minutes": (now_ms - one.last_timestamp_ms) // MINUTE_MS} for one in found]
     show(rows, HANGING_COLUMNS, as_json=options.json, empty="There are no hanging transactions.")
 
 
 def abort(options: Options) -> None:
     """End a hanging transaction in one partition."""
-    config = client_config(options)
-    (partition,) = _partitions(config, options)
-    found = open_transaction_at(config, partition, options.start_offset)
-    if not options.force:
-        with TransactionAdmin(config) as admin:
-            holder = holder_of(admin, found)
-        if holder is not None:
-            name = holder.transactional_id
-            raise ApiError(
-                ErrorCode.INVALID_TXN_STATE,
-                f"this transaction does not hang: its transactional id {name} is {holder.state};"
-                f" 'odradek transactions force-terminate' ends it everywhere, --force only in {partition}",
-            )
-    abort_in_partition(config, found)
+    with administering(client_config(options)) as admin:
+        (partition,) = _partitions(admin, options)
+        found = admin.carry_out(open_transaction_at(partition, options.start_offset))
+        if not options.force:
+            _refuse_held(admin, found)
+        admin.carry_out(abort_transaction(found))
     say(
         f"Aborted the transaction of producer {found.producer_id}, epoch {found.producer_epoch},"
         f" that started at offset {options.start_offset:,} of {partition}."
     )
 
 
-def _partitions(config: ClientConfig, options: Options, leader: int | None = None) -> list[TopicPartition]:
+def _refuse_held(admin: Admin, producer: PartitionProducer) -> None:
+    """Raises ApiError for a transaction that a coordinator will end."""
+    holder = admin.carry_out(holder_of(producer))
+    if holder is not None:
+        name = holder.transactional_id
+        raise ApiError(
+            ErrorCode.INVALID_TXN_STATE,
+            f"this transaction does not hang: its transactional id {name} is {holder.state};"
+            f" 'odradek transactions force-terminate' ends it everywhere, --force only in"
+            f" {producer.partition}",
+        )
+
+
+def _partitions(admin: Admin, options: Options, leader: int | None = None) -> list[TopicPartition]:
     """The partitions that --topic and --partition name, or all, which the broker `leader` leads.
 
     Raises ApiError for a topic or partition that does not exist.
     """
-    with Admin(config) as admin:
-        topics = admin.list_topics(None if options.topic is None else [options.topic])
+    topics = admin.carry_out(describe_topics(None if options.topic is None else [options.topic]))
     found = [
         TopicPartition(topic.name, one.partition)
         for topic in topics

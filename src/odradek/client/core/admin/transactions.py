@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, Offset, ProducerId, TopicPartition, by_topic
 from odradek.base.values import value
+from odradek.client.core.admin.answering import Missing, ask_those_there, missing_of
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, ask_each, at_once
 from odradek.client.core.admin.leaders import ask_leaders
@@ -213,6 +214,21 @@ def list_transactions(
         raise ApiError(
             ErrorCode.INVALID_REQUEST, f"transactions have no state {' or '.join(map(repr, unknown))}"
         )
+    return _by_name(answers)
+
+
+def list_transactions_there() -> Operation[tuple[list[TransactionListing], Missing]]:
+    """The transactional ids of the brokers that answer, by name, and the brokers that do not."""
+    brokers = yield from broker_ids()
+    answers, silent = yield from ask_those_there(
+        {one: Send(ToNode(one), listing_request(None)) for one in brokers},
+        ListTransactionsResponse,
+        lambda answer: [answer.error_code],
+    )
+    return _by_name(answers.values()), missing_of(silent)
+
+
+def _by_name(answers: Iterable[ListTransactionsResponse]) -> list[TransactionListing]:
     found = (one for answer in answers for one in listed_transactions(answer))
     return sorted(found, key=lambda one: one.transactional_id)
 
