@@ -82,11 +82,11 @@ class Cluster:
                 code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if name in self.expired else ErrorCode.NONE
                 topics = [TopicData(topic, [0]) for topic in self.held[name]]
                 state = TransactionState(code, name, "Ongoing", topics=topics)
-                return DescribeTransactionsResponse(transaction_states=[state])
-        state = ProducerState(7, 3, last_sequence=5, last_timestamp=1_000, coordinator_epoch=-1)
-        state.current_txn_start_offset = self.start_offset
+                return DescribeTransactionsResponse(transaction_states=[producer])
+        producer = ProducerState(7, 3, last_sequence=5, last_timestamp=1_000, coordinator_epoch=-1)
+        producer.current_txn_start_offset = self.start_offset
         return DescribeProducersResponse(
-            topics=[TopicResponse("flights", [PartitionResponse(0, 0, None, [state])])]
+            topics=[TopicResponse("flights", [PartitionResponse(0, 0, None, [producer])])]
         )
 
 
