@@ -82,7 +82,7 @@ class Cluster:
                 code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if name in self.expired else ErrorCode.NONE
                 topics = [TopicData(topic, [0]) for topic in self.held[name]]
                 state = TransactionState(code, name, "Ongoing", topics=topics)
-                return DescribeTransactionsResponse(transaction_states=[producer])
+                return DescribeTransactionsResponse(transaction_states=[state])
         producer = ProducerState(7, 3, last_sequence=5, last_timestamp=1_000, coordinator_epoch=-1)
         producer.current_txn_start_offset = self.start_offset
         return DescribeProducersResponse(
