@@ -12,9 +12,7 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
 from odradek.cli import administering, cluster_wait, directory_moves, move_progress, progress_lines
 from odradek.cli.main import run
-from odradek.client import cluster_admin
-from odradek.client.bootstrap import parse_bootstrap_servers
-from odradek.client.configuration import ClientConfig
+from odradek.client.bootstrap import Address
 from odradek.client.core.admin.operation import Operation, Pause
 from odradek.client.core.requests import Outcome, Send, ToController, ToCoordinator, ToNode
 from odradek.client.refusal import raise_for
@@ -81,7 +79,7 @@ class ClusterWorld:
         self.meanwhile: list[Callable[[], object]] = []
         """What happens while a command waits: one of these each time."""
 
-    def outcome(self, send: Send, bootstrap: str) -> Outcome:
+    def outcome(self, send: Send, bootstrap: Address) -> Outcome:
         """What becomes of one request of an admin client."""
         try:
             node = self._node_of(send, bootstrap)
@@ -96,8 +94,8 @@ class ClusterWorld:
             return Outcome(send, error=error)
         return Outcome(send, answer, node=node.broker_id)
 
-    def _node_of(self, send: Send, bootstrap: str) -> SimNode:
-        known = self.connect(parse_bootstrap_servers(bootstrap)[0])
+    def _node_of(self, send: Send, bootstrap: Address) -> SimNode:
+        known = self.connect(bootstrap)
         match send.to:
             case ToNode(broker_id):
                 pass
@@ -156,12 +154,22 @@ class WorldAdmin(Closing):
 
     def __init__(self, made: ClusterWorld, settings: Settings) -> None:
         self._made = made
-        ((host, port),) = settings[BOOTSTRAP_SERVERS]
-        self._bootstrap = f"{host}:{port}"
+        self._servers = settings[BOOTSTRAP_SERVERS]
+        self._bootstrap = self._servers[0]
         self._timeout_ms = settings[DEFAULT_API_TIMEOUT_MS]
 
     def reach(self) -> None:
-        """A world has an address for each of its brokers, and a command is given one."""
+        """Ask the bootstrap servers, one after another, until one answers."""
+        failures = []
+        for server in self._servers:
+            try:
+                self._made.connect(server)
+            except ConnectionFailed as failed:
+                failures.append(failed)
+            else:
+                self._bootstrap = server
+                return
+        raise ConnectionFailed("; ".join(map(str, failures)), failures[0].code)
 
     def carry_out(self, operation: Operation[T]) -> T:
         """Returns its result. Raises why the last attempt failed when its time is over."""
@@ -201,12 +209,7 @@ def connect_commands(monkeypatch: pytest.MonkeyPatch, made: ClusterWorld) -> Non
                 made.meanwhile.pop(0)()
             made.world.advance(int(seconds * 1000))
 
-    def connect(config: ClientConfig, address: tuple[str, int] | None = None) -> Asked:
-        return made.connect(address or parse_bootstrap_servers(config.bootstrap_servers)[0])
-
-    monkeypatch.setattr(ClientConfig, "connect", connect)
     monkeypatch.setattr(administering, "opened", lambda settings: WorldAdmin(made, settings))
-    monkeypatch.setattr(cluster_admin, "time", Clock)
     for module in (cluster_wait, directory_moves, move_progress, progress_lines):
         monkeypatch.setattr(module, "time", Clock)
 

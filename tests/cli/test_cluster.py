@@ -130,7 +130,7 @@ def test_a_page_that_does_not_hold_all_is_followed_by_others(
     first = DescribeTopicPartitionsRequest.__init__
 
     def paged(self: DescribeTopicPartitionsRequest, **given: Any) -> None:
-        first(self, **given, response_partition_limit=2)
+        first(self, **(given | {"response_partition_limit": 2}))
 
     monkeypatch.setattr(DescribeTopicPartitionsRequest, "__init__", paged)
     assert document(capsys, "describe") == whole

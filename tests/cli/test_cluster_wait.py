@@ -4,16 +4,17 @@ import json
 
 import pytest
 
+from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, TopicPartition
-from odradek.cli import cluster, cluster_wait
+from odradek.cli import administering, cluster, cluster_wait
 from odradek.cli.connecting import ANSWER_MAX_S
 from odradek.cli.main import run
 from odradek.client.bootstrap import Address
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
 from odradek.client.configuration import ClientConfig
+from odradek.client.settings import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS, Settings
 from odradek.metadata.store import SessionEnded
-from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from tests.cli.cluster_world import SESSION_MS, Asked, ClusterWorld, connect_commands, document, said
 
@@ -77,14 +78,14 @@ def test_at_the_deadline_it_says_what_is_ill_and_fails(
 def test_a_broker_that_does_not_answer_is_named_although_it_is_registered(
     three: ClusterWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect = ClientConfig.connect
+    connect = three.connect
 
-    def deaf(config: ClientConfig, address: Address | None = None) -> BrokerConnection:
-        if config.bootstrap_servers.startswith("broker3"):
+    def deaf(address: Address | None = None) -> Asked:
+        if address is not None and address[0].startswith("broker3"):
             raise ConnectionFailed("cannot connect to broker3.example:9092: connection refused")
-        return connect(config, address)
+        return connect(address)
 
-    monkeypatch.setattr(ClientConfig, "connect", deaf)
+    monkeypatch.setattr(three, "connect", deaf)
     said_of_it = "broker 3 does not answer: cannot connect to broker3.example:9092: connection refused"
     assert cluster_wait.look_at(ClientConfig(), 5.0).ills == [said_of_it]
 
@@ -135,6 +136,19 @@ def test_a_cluster_without_its_metadata_store_is_ill(
     assert said(capsys, "describe", "--wait").splitlines()[-1] == cluster.HEALTHY
 
 
+class Refusing(Closing):
+    """An admin client of a cluster that cannot be reached."""
+
+    def __init__(self, error: ConnectionFailed) -> None:
+        self._error = error
+
+    def reach(self) -> None:
+        raise self._error
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
 def test_no_broker_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
 
@@ -147,12 +161,13 @@ def test_no_broker_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         def sleep(seconds: float) -> None:
             now[0] += seconds
 
-    def refuse(config: ClientConfig, address: object = None) -> Asked:
-        assert config.request_timeout_ms <= ANSWER_MAX_S * 1000
-        raise ConnectionFailed("cannot connect to one:9092: connection refused")
+    def refusing(settings: Settings) -> Refusing:
+        assert settings[REQUEST_TIMEOUT_MS] <= ANSWER_MAX_S * 1000
+        assert settings[DEFAULT_API_TIMEOUT_MS] <= ANSWER_MAX_S * 1000
+        return Refusing(ConnectionFailed("cannot connect to one:9092: connection refused"))
 
     monkeypatch.setattr(cluster_wait, "time", Clock)
-    monkeypatch.setattr(ClientConfig, "connect", refuse)
+    monkeypatch.setattr(administering, "opened", refusing)
     assert said(capsys, "describe", "--wait", "2", code=1).splitlines() == [
         "waiting: cannot connect to one:9092: connection refused",
         "odradek: after 2 s: cannot connect to one:9092: connection refused",
@@ -163,10 +178,8 @@ def test_no_broker_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 def test_a_refusal_that_stays_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(config: ClientConfig, address: object = None) -> Asked:
-        raise ConnectionFailed("the password is wrong", ErrorCode.SASL_AUTHENTICATION_FAILED)
-
-    monkeypatch.setattr(ClientConfig, "connect", refuse)
+    refused = ConnectionFailed("the password is wrong", ErrorCode.SASL_AUTHENTICATION_FAILED)
+    monkeypatch.setattr(administering, "opened", lambda settings: Refusing(refused))
     assert said(capsys, "describe", "--wait", code=1) == "odradek: the password is wrong\n"
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from odradek.base.ids import BrokerId, TopicPartition
+from odradek.cli import reassign
 from odradek.cli.main import run
 from odradek.client.cluster_state import ClusterBroker, ClusterState
-from odradek.client.reassignment_admin import ReassignmentAdmin
+from odradek.client.core.admin.cluster_states import cluster_state
+from odradek.client.core.admin.operation import Operation
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
@@ -257,7 +259,7 @@ def test_what_the_controller_refuses_fails_and_the_rest_moves(
     """The broker that was asked knew another cluster than the controller."""
     first = five.alive.core.image.brokers
     five.world.kill(5)
-    monkeypatch.setattr(ReassignmentAdmin, "describe", with_broker(5, ReassignmentAdmin.describe))
+    monkeypatch.setattr(reassign, "cluster_state", lambda: with_broker(5))
     assert first
     five.world.advance(60_000)
     capsys.readouterr()
@@ -267,15 +269,11 @@ def test_what_the_controller_refuses_fails_and_the_rest_moves(
     assert "Moved 0 partitions." in out
 
 
-def with_broker(broker_id: BrokerId, describe: Callable[[ReassignmentAdmin], ClusterState]) -> Any:
-    """As `describe`, with a broker that is not there any more."""
-
-    def described(admin: ReassignmentAdmin) -> ClusterState:
-        state = describe(admin)
-        gone = ClusterBroker(broker_id, "nowhere", 1, state.brokers[0].rack)
-        return replace(state, brokers=[*state.brokers, gone])
-
-    return described
+def with_broker(broker_id: BrokerId) -> Operation[ClusterState]:
+    """As `cluster_state`, with a broker that is not there any more."""
+    state = yield from cluster_state()
+    gone = ClusterBroker(broker_id, "nowhere", 1, state.brokers[0].rack)
+    return replace(state, brokers=[*state.brokers, gone])
 
 
 # --- the throttle

@@ -11,6 +11,7 @@ from typing import Any
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.cli.administering import Admin, administering
 from odradek.cli.cluster_wait import WAIT_S, wait_until_well
 from odradek.cli.command_line import (
     JSON,
@@ -31,9 +32,13 @@ from odradek.cli.output import Column, colour_of_leader, merged, plain, say, say
 from odradek.cli.partition_names import partitions_named, read_partition_word
 from odradek.cli.reassign import COMMAND as REASSIGN
 from odradek.cli.watching import WATCH, watched
-from odradek.client.cluster_admin import ClusterAdmin
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState, Trouble
-from odradek.client.core.admin.cluster import Elected, Election
+from odradek.client.core.admin.cluster import Elected, Election, elect_leaders
+from odradek.client.core.admin.cluster_states import (
+    await_other_leaders,
+    cluster_state,
+    partition_states,
+)
 
 HEALTHY = "All replicas are in sync, and all partitions are led by their preferred leader."
 NO_CONTROLLER = "The broker that answers knows no controller: no leader is elected, and nothing is created."
@@ -105,8 +110,9 @@ def describe(options: Options) -> None:
 def _describe_once(options: Options) -> None:
     config = client_config(options)
     if options.wait is None:
-        with ClusterAdmin(config) as admin:
-            _show(options, admin.describe())
+        with administering(config) as admin:
+            state = admin.carry_out(cluster_state())
+        _show(options, state)
         return
     look = wait_until_well(config, options.wait)
     if look.state is not None:
@@ -255,15 +261,15 @@ def elect(options: Options) -> None:
     if options.execute and not options.unclean:
         raise UsageError("--execute needs --unclean: preferred leaders lose nothing, and are elected at once")
     election = Election.UNCLEAN if options.unclean else Election.PREFERRED
-    with ClusterAdmin(client_config(options)) as admin:
+    with administering(client_config(options)) as admin:
         known = _named(admin, options.partitions)
         before = {one.topic_partition: one.leader for one in known}
         if options.unclean and not options.execute:
             _show_unclean(options, known)
             return
-        results = admin.elect(election, list(before) if options.partitions else None)
+        results = admin.carry_out(elect_leaders(election, list(before) if options.partitions else None))
         moved = [one.topic_partition for one in results if one.code is ErrorCode.NONE]
-        leaders = before | admin.wait_until_led(moved, before)
+        leaders = before | admin.carry_out(await_other_leaders(moved, before))
     results = [one for one in results if options.partitions or one.code is not ErrorCode.ELECTION_NOT_NEEDED]
     rows = [
         {
@@ -282,9 +288,9 @@ def elect(options: Options) -> None:
         raise ApiError(failed[0].code, f"no leader was elected for {numbered(len(failed), 'partition')}")
 
 
-def _named(admin: ClusterAdmin, words: Sequence[str]) -> list[ClusterPartition]:
+def _named(admin: Admin, words: Sequence[str]) -> list[ClusterPartition]:
     """The partitions that the words name, or all. Raises UsageError, and ApiError for one that is unknown."""
-    known, _ = admin.partitions([read_partition_word(word)[0] for word in words])
+    known, _ = admin.carry_out(partition_states([read_partition_word(word)[0] for word in words]))
     return partitions_named(known, words)
 
 

@@ -17,15 +17,17 @@ from itertools import chain
 from typing import Final
 
 from odradek.base.errors import ApiError
-from odradek.base.ids import NO_BROKER
+from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.base.values import value
+from odradek.cli.administering import administering
 from odradek.cli.connecting import ANSWER_MAX_S, answering_within
 from odradek.cli.move_plan import numbered
 from odradek.cli.progress_lines import ProgressLines
 from odradek.client.bootstrap import parse_bootstrap_servers
-from odradek.client.cluster_admin import ClusterAdmin
 from odradek.client.cluster_state import ClusterState, Trouble
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.cluster_states import cluster_state
+from odradek.client.core.requests import ToAny, ToNode
 
 WAIT_S: Final = 60.0
 """How long is waited unless the command says it: three sessions of a broker."""
@@ -73,27 +75,30 @@ def wait_until_well(config: ClientConfig, timeout_s: float) -> Look:
 
 def look_at(config: ClientConfig, answer_s: float) -> Look:
     """Ask the first bootstrap server that answers about the cluster, then each broker. Raises as above."""
-    patient = answering_within(config, answer_s)
+    brief = answering_within(config, answer_s)
+    brief = replace(brief, default_api_timeout_ms=brief.request_timeout_ms)
     try:
-        state = _state(patient)
+        state = _state(brief)
     except ApiError as refused:
         return Look(None, [_passing(refused)])
     ills = ills_of(state)
-    named = {f"{host}:{port}": "" for host, port in parse_bootstrap_servers(config.bootstrap_servers)}
-    named |= {one.address: f"broker {one.broker_id}" for one in state.brokers}
+    named: dict[str, BrokerId | None]
+    named = {f"{host}:{port}": None for host, port in parse_bootstrap_servers(config.bootstrap_servers)}
+    named |= {one.address: one.broker_id for one in state.brokers}
     # All are asked whether they answer. What the others know matters only where all seems to be well.
     is_well = not ills
-    for address, who in named.items():
-        at = replace(patient, bootstrap_servers=address)
+    for address, broker_id in named.items():
+        at = replace(brief, bootstrap_servers=address)
         try:
             if is_well:
-                ills += [f"{who or address} says: {one}" for one in ills_of(_state(at))]
+                who = address if broker_id is None else f"broker {broker_id}"
+                ills += [f"{who} says: {one}" for one in ills_of(_state(at, broker_id))]
             else:
-                with ClusterAdmin(at):
+                with administering(at):
                     pass
         except ApiError as refused:
             words = _passing(refused)
-            ills.append(f"{who} does not answer: {words}" if who else words)
+            ills.append(words if broker_id is None else f"broker {broker_id} does not answer: {words}")
     return Look(state, ills)
 
 
@@ -116,9 +121,10 @@ def _first_of(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED_MAX]) + more
 
 
-def _state(config: ClientConfig) -> ClusterState:
-    with ClusterAdmin(config) as admin:
-        return admin.describe()
+def _state(config: ClientConfig, broker_id: BrokerId | None = None) -> ClusterState:
+    """The cluster, as the broker at this address knows it, which has this id if that is known."""
+    with administering(config) as admin:
+        return admin.carry_out(cluster_state(ToAny() if broker_id is None else ToNode(broker_id)))
 
 
 def _passing(refused: ApiError) -> str:

@@ -11,11 +11,16 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.cli.administering import Admin
 from odradek.cli.directory_plan import DirectoryMove, is_in_place
 from odradek.cli.move_plan import numbered
 from odradek.cli.progress_lines import ProgressLines
-from odradek.client.core.admin.log_dirs import ReplicaLogDir, TopicPartitionReplica
-from odradek.client.reassignment_admin import ReassignmentAdmin
+from odradek.client.core.admin.log_dirs import (
+    ReplicaLogDir,
+    TopicPartitionReplica,
+    log_directories_there,
+    move_directories_there,
+)
 
 BEGIN_S: Final = 10.0
 """How long a new replica may take to appear on its broker; as long as Kafka's tool waits."""
@@ -30,10 +35,11 @@ _WORDS: Final = {
 }
 
 
-def ask_for(admin: ReassignmentAdmin, moves: Iterable[DirectoryMove]) -> list[TopicPartitionReplica]:
+def ask_for(admin: Admin, moves: Iterable[DirectoryMove]) -> list[TopicPartitionReplica]:
     """Let the brokers begin; returns the replicas that they do not have yet. Raises ApiError."""
     absent = []
-    for replica, code in admin.move_directories({one.replica: one.path for one in moves}).items():
+    wanted = {one.replica: one.path for one in moves}
+    for replica, code in admin.carry_out(move_directories_there(wanted)).items():
         if code in _ABSENT:
             absent.append(replica)
         elif code is not ErrorCode.NONE:
@@ -41,7 +47,7 @@ def ask_for(admin: ReassignmentAdmin, moves: Iterable[DirectoryMove]) -> list[To
     return absent
 
 
-def ask_until_begun(admin: ReassignmentAdmin, moves: Iterable[DirectoryMove]) -> None:
+def ask_until_begun(admin: Admin, moves: Iterable[DirectoryMove]) -> None:
     """`ask_for` until the brokers have all replicas. Raises ApiError, also after 10 s."""
     left = {one.replica: one for one in moves}
     deadline_s = time.monotonic() + BEGIN_S
@@ -55,9 +61,7 @@ def ask_until_begun(admin: ReassignmentAdmin, moves: Iterable[DirectoryMove]) ->
             time.sleep(AGAIN_S)
 
 
-def follow_directories(
-    admin: ReassignmentAdmin, moves: Iterable[DirectoryMove]
-) -> dict[TopicPartitionReplica, str]:
+def follow_directories(admin: Admin, moves: Iterable[DirectoryMove]) -> dict[TopicPartitionReplica, str]:
     """Returns when no replica is on its way any more: those that are not in their directories, and why."""
     planned = {one.replica: one.path for one in moves}
     left, otherwise = dict(planned), dict[TopicPartitionReplica, str]()
@@ -80,18 +84,18 @@ def follow_directories(
 
 
 def give_up(
-    admin: ReassignmentAdmin, replicas: Iterable[TopicPartitionReplica]
+    admin: Admin, replicas: Iterable[TopicPartitionReplica]
 ) -> dict[TopicPartitionReplica, ErrorCode]:
     """Let replicas that are on their way stay where they are; returns what the brokers answer of each."""
     back = {}
     for replica, place in _places(admin, dict.fromkeys(replicas, "")).items():
         if place.path is not None and place.future_path is not None:
             back[replica] = place.path
-    return admin.move_directories(back)
+    return admin.carry_out(move_directories_there(back))
 
 
 def directory_states(
-    admin: ReassignmentAdmin, wanted: Mapping[TopicPartitionReplica, str]
+    admin: Admin, wanted: Mapping[TopicPartitionReplica, str]
 ) -> dict[TopicPartitionReplica, str]:
     """What is to be said of each replica that is not in its directory."""
     places = _places(admin, wanted)
@@ -108,11 +112,11 @@ def directory_states(
 
 
 def _places(
-    admin: ReassignmentAdmin, wanted: Mapping[TopicPartitionReplica, str]
+    admin: Admin, wanted: Mapping[TopicPartitionReplica, str]
 ) -> dict[TopicPartitionReplica, ReplicaLogDir]:
     """Without the replicas of brokers that do not answer."""
     found: dict[TopicPartitionReplica, ReplicaLogDir] = {}
-    for broker in admin.log_directories(wanted).values():
+    for broker in admin.carry_out(log_directories_there(wanted)).values():
         found |= broker.places
     return found
 

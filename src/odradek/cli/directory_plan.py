@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.values import value
+from odradek.cli.administering import Admin
 from odradek.cli.reassignment_files import Directories
-from odradek.client.core.admin.log_dirs import ReplicaLogDir, TopicPartitionReplica
-from odradek.client.reassignment_admin import ReassignmentAdmin
+from odradek.client.core.admin.log_dirs import ReplicaLogDir, TopicPartitionReplica, log_directories_there
 from odradek.client.replica_placement import Replicas
 
 
@@ -25,14 +25,14 @@ class DirectoryMove:
 
 
 def plan_directories(
-    admin: ReassignmentAdmin, directories: Directories, present: Mapping[TopicPartition, Replicas]
+    admin: Admin, directories: Directories, present: Mapping[TopicPartition, Replicas]
 ) -> list[DirectoryMove]:
     """The moves after which each replica is in its directory; without those that are there.
 
     `present` are the replicas of each partition now. Raises OdradekError for a broker that does not answer,
     and for a directory that a broker does not have: then nothing was moved.
     """
-    brokers = admin.log_directories(directories)
+    brokers = admin.carry_out(log_directories_there(directories))
     moves = []
     for replica, path in sorted(directories.items()):
         found = brokers.get(replica.broker_id)

@@ -5,16 +5,16 @@ from typing import Final
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import JSON, Command, Options, number, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.move_plan import brokers_are, numbered, plan_for
 from odradek.cli.moving import EXECUTE, NO_WAIT, SAVE, THROTTLE, check_execution, show_or_carry_out
 from odradek.cli.output import say
-from odradek.client.admin import Admin
 from odradek.client.cluster_state import ClusterState
-from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.configs import BROKER_RESOURCE
-from odradek.client.reassignment_admin import ReassignmentAdmin
+from odradek.client.core.admin.cluster_states import cluster_state
+from odradek.client.core.admin.configs import configs_of_brokers_there
+from odradek.client.core.admin.reassignments import list_partition_reassignments
 from odradek.client.replica_placement import Replicas, drained
 
 _SUPERVISED: Final = "odradek.cluster.directory"
@@ -24,9 +24,9 @@ _SUPERVISED: Final = "odradek.cluster.directory"
 def drain(options: Options) -> None:
     """Show or carry out what moves off the broker."""
     check_execution(options)
-    config = client_config(options)
-    with ReassignmentAdmin(config) as admin:
-        state, moving = admin.describe(), admin.under_way()
+    with administering(client_config(options)) as admin:
+        state = admin.carry_out(cluster_state())
+        moving = admin.carry_out(list_partition_reassignments())
         present = {one.topic_partition: tuple(one.replicas) for one in state.partitions}
         present |= {named: one.target for named, one in moving.items()}
         broker: BrokerId = options.broker
@@ -42,33 +42,27 @@ def drain(options: Options) -> None:
         targets = drained(movable, racks, broker, others) | {named: present[named] for named in leaving}
         plan = plan_for(admin, state, moving, targets, kept)
         if plan.moves or plan.running or kept:
-            show_or_carry_out(options, config, admin, plan)
+            show_or_carry_out(options, admin, plan)
         elif not options.json:
             say(f"Broker {broker} has no replicas.")
             return
-    if kept:
-        raise OdradekError(f"broker {broker} keeps {numbered(len(kept), 'replica')}")
-    if options.execute and not options.no_wait and not options.json:
-        say(f"Broker {broker} has no replicas. {_next_step(config, racks)}")
+        if kept:
+            raise OdradekError(f"broker {broker} keeps {numbered(len(kept), 'replica')}")
+        if options.execute and not options.no_wait and not options.json:
+            say(f"Broker {broker} has no replicas. {_next_step(admin, racks)}")
 
 
-def _next_step(config: ClientConfig, others: Iterable[BrokerId]) -> str:
+def _next_step(admin: Admin, others: Iterable[BrokerId]) -> str:
     """What is to be done with a broker that has no replicas."""
-    if _is_supervised(config, others):
+    if _is_supervised(admin, others):
         return "Leave it running, and new topics may get some: serve --brokers takes no fewer brokers yet."
     return "New topics may get some until it is stopped."
 
 
-def _is_supervised(config: ClientConfig, others: Iterable[BrokerId]) -> bool:
+def _is_supervised(admin: Admin, others: Iterable[BrokerId]) -> bool:
     """Whether `serve --brokers` runs these brokers; False if they do not say it."""
-    with Admin(config) as admin:
-        for one in others:
-            try:
-                entries = admin.describe_configs(BROKER_RESOURCE, str(one))
-            except OdradekError:  # it is down, or we may not ask
-                continue
-            return any(entry.name == _SUPERVISED and entry.value for entry in entries)
-    return False
+    told = admin.carry_out(configs_of_brokers_there(others))
+    return any(entry.name == _SUPERVISED and entry.value for entries in told.values() for entry in entries)
 
 
 def _kept(

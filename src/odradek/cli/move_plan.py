@@ -1,20 +1,20 @@
 """What `cluster reassign` and `cluster drain` are about to move: shown before anything is done."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
-from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.base.ids import NO_BROKER, TopicPartition
 from odradek.base.values import value
 from odradek.cli import names
+from odradek.cli.administering import Admin
 from odradek.cli.directory_plan import DirectoryMove
 from odradek.cli.output import Column, merged, say, show, sized, spans
 from odradek.cli.reassignment_files import Directories, log_dirs_of
 from odradek.client.cluster_state import ClusterPartition, ClusterState
+from odradek.client.core.admin.figures import log_sizes
 from odradek.client.core.admin.reassignments import Move
-from odradek.client.reassignment_admin import ReassignmentAdmin
 from odradek.client.replica_placement import Replicas
 
 COLUMNS = (
@@ -80,7 +80,7 @@ class Plan:
 
 
 def plan_for(
-    admin: ReassignmentAdmin,
+    admin: Admin,
     state: ClusterState,
     moving: Mapping[TopicPartition, Move],
     targets: Mapping[TopicPartition, Replicas],
@@ -228,11 +228,6 @@ def _summary_of_moves(plan: Plan) -> str:
     return f"{numbered(len(plan.moves), 'partition')}, {copying}."
 
 
-def _leader_sizes(
-    admin: ReassignmentAdmin, partitions: Iterable[ClusterPartition]
-) -> dict[TopicPartition, int]:
-    led: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
-    for one in partitions:
-        if one.leader != NO_BROKER:
-            led[one.leader].append(one.topic_partition)
-    return {named: size for (named, _), size in admin.log_sizes(led).items()}
+def _leader_sizes(admin: Admin, partitions: Iterable[ClusterPartition]) -> dict[TopicPartition, int]:
+    led = [(one.topic_partition, one.leader) for one in partitions if one.leader != NO_BROKER]
+    return {named: size for (named, _), size in admin.carry_out(log_sizes(led)).items()}

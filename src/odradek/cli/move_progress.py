@@ -4,25 +4,24 @@
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.cli.administering import Admin
 from odradek.cli.move_plan import PlannedMove, numbered
 from odradek.cli.output import sized
 from odradek.cli.progress_lines import ProgressLines
 from odradek.client.cluster_state import ClusterState
-from odradek.client.core.admin.reassignments import Move
-from odradek.client.reassignment_admin import ReassignmentAdmin
+from odradek.client.core.admin.cluster_states import cluster_state
+from odradek.client.core.admin.figures import log_sizes
+from odradek.client.core.admin.reassignments import Move, list_partition_reassignments
 
 LOOK_S: Final = 1.0
 REASONS_MAX: Final = 3
 
 
-def follow(
-    admin: ReassignmentAdmin, moves: Iterable[PlannedMove], running: Collection[TopicPartition]
-) -> None:
+def follow(admin: Admin, moves: Iterable[PlannedMove], running: Collection[TopicPartition]) -> None:
     """Returns when none of these partitions is on its way any more."""
     planned = {one.topic_partition: one for one in moves}
     count = len(planned) + len(running)
@@ -30,13 +29,13 @@ def follow(
     before = ""
     try:
         while True:
-            under_way = admin.under_way()
+            under_way = admin.carry_out(list_partition_reassignments())
             left = {named: one for named, one in under_way.items() if named in planned or named in running}
             if not left:
                 return
             line = _progress(admin, planned, left, count)
             # The whole cluster is looked at only where nothing has moved since the last time.
-            obstacles = obstacles_of(admin.describe(), left) if line == before else []
+            obstacles = obstacles_of(admin.carry_out(cluster_state()), left) if line == before else []
             lines.print("; ".join([line, *obstacles]))
             before = line
             time.sleep(LOOK_S)
@@ -45,7 +44,7 @@ def follow(
 
 
 def _progress(
-    admin: ReassignmentAdmin,
+    admin: Admin,
     planned: Mapping[TopicPartition, PlannedMove],
     left: Mapping[TopicPartition, Move],
     count: int,
@@ -53,11 +52,8 @@ def _progress(
     line = f"{count - len(left):,} of {numbered(count, 'partition')} moved"
     total = sum(one.bytes or 0 for one in planned.values())
     if total:
-        wanted: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
-        for named, one in left.items():
-            for adding in one.adding:
-                wanted[adding].append(named)
-        sizes = admin.log_sizes(wanted)
+        wanted = [(named, adding) for named, one in left.items() for adding in one.adding]
+        sizes = admin.carry_out(log_sizes(wanted))
         copied = 0
         for named, plan in planned.items():
             for broker_id in plan.adding:

@@ -8,21 +8,26 @@ the moves                      decided by the controller, then followed until th
 
 from collections.abc import Collection, Mapping
 
-from odradek.base.errors import OdradekError
+from odradek.base.errors import ElementsRefused, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.values import value
+from odradek.cli.administering import Admin
 from odradek.cli.command_line import Options, UsageError, flag, number, option
 from odradek.cli.directory_moves import ask_for, ask_until_begun, follow_directories
 from odradek.cli.move_plan import Plan, numbered, plan_document, show_plan
 from odradek.cli.move_progress import follow
 from odradek.cli.output import say, say_json
 from odradek.cli.reassignment_files import Reassignments, write_reassignments
-from odradek.client.admin import Admin
-from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.cluster import broker_ids
+from odradek.client.core.admin.cluster_states import partition_states
 from odradek.client.core.admin.log_dirs import TopicPartitionReplica
-from odradek.client.core.admin.reassignments import Move
-from odradek.client.reassignment_admin import ReassignmentAdmin
-from odradek.client.replication_throttle import take_back, throttle
+from odradek.client.core.admin.reassignments import (
+    Move,
+    alter_partition_reassignments,
+    list_partition_reassignments,
+)
+from odradek.client.core.admin.replication_throttle import take_back, throttle
+from odradek.client.replica_placement import Replicas
 
 RATE_MAX = (1 << 63) - 1
 THROTTLE = option(
@@ -66,7 +71,7 @@ def check_execution(options: Options) -> None:
             raise UsageError(f"--{name.replace('_', '-')} has no effect without --execute")
 
 
-def show_or_carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin, plan: Plan) -> None:
+def show_or_carry_out(options: Options, admin: Admin, plan: Plan) -> None:
     """Show a plan, and with --execute carry it out.
 
     Raises OdradekError if a partition does not get its replicas.
@@ -76,21 +81,20 @@ def show_or_carry_out(options: Options, config: ClientConfig, admin: Reassignmen
     elif not options.execute:
         say_json(plan_document(plan), indent=2)
     if options.execute:
-        _show_ended(options, plan, _carry_out(options, config, admin, plan))
+        _show_ended(options, plan, _carry_out(options, admin, plan))
     elif plan.moves or plan.directories:
         say("Nothing was moved: add --execute to do it.", as_error=True)
 
 
-def _carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin, plan: Plan) -> Ended:
+def _carry_out(options: Options, admin: Admin, plan: Plan) -> Ended:
     """Begin the moves, and unless --no-wait is given, follow them to their end."""
     if options.save is not None:
         write_reassignments(options.save, _before(plan))
-    throttled = _throttled(plan, admin.under_way())
+    throttled = _throttled(plan, admin.carry_out(list_partition_reassignments()))
     if options.throttle is not None and throttled:
-        with Admin(config) as settings:
-            throttle(settings, throttled, admin.broker_ids(), options.throttle)
+        admin.carry_out(throttle(throttled, admin.carry_out(broker_ids()), options.throttle))
     ask_for(admin, plan.directories)
-    refused = {one.topic_partition: one.message for one in admin.reassign(plan.targets)}
+    refused = refused_of(admin, plan.targets)
     begun = [one for one in plan.moves if one.topic_partition not in refused]
     within = [one for one in plan.directories if one.replica.topic_partition not in refused]
     ask_until_begun(admin, within)
@@ -102,8 +106,8 @@ def _carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin,
     except (KeyboardInterrupt, OdradekError):  # such as the loss of the broker that is asked
         say(GO_ON, as_error=True)
         raise
-    release(config, admin, [one.topic_partition for one in begun] + list(plan.running))
-    now = {one.topic_partition: tuple(one.replicas) for one in admin.partitions()[0]}
+    release(admin, [one.topic_partition for one in begun] + list(plan.running))
+    now = {one.topic_partition: tuple(one.replicas) for one in admin.carry_out(partition_states())[0]}
     otherwise = {}
     for one in begun:
         found = now.get(one.topic_partition)
@@ -117,6 +121,18 @@ def _carry_out(options: Options, config: ClientConfig, admin: ReassignmentAdmin,
     return Ended(moved, refused, otherwise, astray)
 
 
+def refused_of(admin: Admin, targets: Mapping[TopicPartition, Replicas | None]) -> dict[TopicPartition, str]:
+    """Let partitions have these replicas, or (None) give up what is under way; returns who refused, and why.
+
+    The answer comes when it is decided; moving takes longer.
+    """
+    try:
+        admin.carry_out(alter_partition_reassignments(targets))
+    except ElementsRefused as refused:
+        return {one: str(error).removeprefix(f"{one}: ") for one, error in refused.refused.items()}
+    return {}
+
+
 def _before(plan: Plan) -> Reassignments:
     """The replicas that there are, and the directories of those that are to be in others."""
     replicas = {one.replica.topic_partition: one.replicas for one in plan.directories}
@@ -126,16 +142,15 @@ def _before(plan: Plan) -> Reassignments:
     )
 
 
-def release(config: ClientConfig, admin: ReassignmentAdmin, partitions: Collection[TopicPartition]) -> bool:
+def release(admin: Admin, partitions: Collection[TopicPartition]) -> bool:
     """Take the throttle of these moves back; the rates, too, if no other move is under way.
 
     Returns whether there was one.
     """
     if not partitions:
         return False
-    is_last = not set(admin.under_way()) - set(partitions)
-    with Admin(config) as settings:
-        return take_back(settings, partitions, admin.broker_ids(), is_last=is_last)
+    is_last = not set(admin.carry_out(list_partition_reassignments())) - set(partitions)
+    return admin.carry_out(take_back(partitions, admin.carry_out(broker_ids()), is_last=is_last))
 
 
 def _throttled(

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
+from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import JSON, Command, Options, UsageError, flag, number, option, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.directory_moves import directory_states, give_up
@@ -22,6 +23,7 @@ from odradek.cli.moving import (
     SAVE,
     THROTTLE,
     check_execution,
+    refused_of,
     release,
     show_or_carry_out,
 )
@@ -29,9 +31,8 @@ from odradek.cli.output import Column, say, sentences, show
 from odradek.cli.partition_names import partitions_named
 from odradek.cli.reassignment_files import Directories, Reassignments, read_reassignments
 from odradek.client.cluster_state import ClusterState
-from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.reassignments import Move
-from odradek.client.reassignment_admin import ReassignmentAdmin
+from odradek.client.core.admin.cluster_states import cluster_state
+from odradek.client.core.admin.reassignments import Move, list_partition_reassignments
 from odradek.client.replica_placement import Replicas, spread
 
 _FOR_PLANS = ("file", "to", "replication_factor")
@@ -59,14 +60,13 @@ def reassign(options: Options) -> None:
     """Show, carry out, follow or give up moves."""
     _check(options)
     wanted = None if options.file is None else read_reassignments(options.file)
-    config = client_config(options)
-    with ReassignmentAdmin(config) as admin:
+    with administering(client_config(options)) as admin:
         if options.verify:
-            _verify(options, config, admin, wanted)
+            _verify(options, admin, wanted)
         elif options.cancel:
-            _cancel(options, config, admin, wanted)
+            _cancel(options, admin, wanted)
         else:
-            _plan(options, config, admin, wanted)
+            _plan(options, admin, wanted)
 
 
 def _check(options: Options) -> None:
@@ -97,11 +97,11 @@ def _check(options: Options) -> None:
 
 def _plan(
     options: Options,
-    config: ClientConfig,
-    admin: ReassignmentAdmin,
+    admin: Admin,
     wanted: Reassignments | None,
 ) -> None:
-    state, moving = admin.describe(), admin.under_way()
+    state = admin.carry_out(cluster_state())
+    moving = admin.carry_out(list_partition_reassignments())
     if wanted is not None:
         check_known(state, wanted.replicas)
     else:
@@ -114,7 +114,7 @@ def _plan(
         count = numbered(len(wanted.replicas), "partition")
         say(f"Nothing to move: {count} will have these replicas, or have them already.")
         return
-    show_or_carry_out(options, config, admin, plan)
+    show_or_carry_out(options, admin, plan)
 
 
 def _spread(
@@ -150,11 +150,11 @@ def _spread(
 
 def _verify(
     options: Options,
-    config: ClientConfig,
-    admin: ReassignmentAdmin,
+    admin: Admin,
     wanted: Reassignments | None,
 ) -> None:
-    state, moving = admin.describe(), admin.under_way()
+    state = admin.carry_out(cluster_state())
+    moving = admin.carry_out(list_partition_reassignments())
     directories: Directories = {}
     if wanted is not None:
         check_known(state, wanted.replicas)
@@ -184,9 +184,9 @@ def _verify(
     show(rows, VERIFIED_COLUMNS, as_json=options.json, empty="No partition is being moved.")
     over = [named for named in chosen if named not in moving]
     if options.partitions or wanted is not None:
-        if over and release(config, admin, over):
+        if over and release(admin, over):
             say("The throttle was taken back.", as_error=True)
-    elif not moving and release(config, admin, list(replicas)):
+    elif not moving and release(admin, list(replicas)):
         say("The throttle was taken back.", as_error=True)
     left = [row for row in rows if row["state"] != "moved"]
     if left:
@@ -195,33 +195,33 @@ def _verify(
 
 def _cancel(
     options: Options,
-    config: ClientConfig,
-    admin: ReassignmentAdmin,
+    admin: Admin,
     wanted: Reassignments | None,
 ) -> None:
-    state, moving = admin.describe(), admin.under_way()
+    state = admin.carry_out(cluster_state())
+    moving = admin.carry_out(list_partition_reassignments())
     if wanted is not None:
         check_known(state, wanted.replicas)
     chosen = [named for named in _chosen(options, state, moving, wanted) if named in moving]
-    refused = {one.topic_partition: one for one in admin.reassign(dict.fromkeys(chosen))} if chosen else {}
+    refused = refused_of(admin, dict.fromkeys(chosen))
     rows = [
         {
             "topic": named.topic,
             "partition": named.partition,
             "target": list(moving[named].target),
             "replicas": list(moving[named].origin),
-            "result": refused[named].message if named in refused else "given up",
+            "result": refused.get(named, "given up"),
         }
         for named in chosen
     ]
     show(rows, CANCELLED_COLUMNS, as_json=options.json, empty="No partition is being moved.")
-    release(config, admin, [named for named in chosen if named not in refused])
+    release(admin, [named for named in chosen if named not in refused])
     failed = len(refused) + (0 if wanted is None else _cancel_directories(options, admin, wanted.directories))
     if failed:
         raise OdradekError(f"{numbered(failed, 'move')} could not be given up")
 
 
-def _cancel_directories(options: Options, admin: ReassignmentAdmin, directories: Directories) -> int:
+def _cancel_directories(options: Options, admin: Admin, directories: Directories) -> int:
     """Let replicas that are on their way to other directories stay; returns how many brokers refuse it."""
     codes = give_up(admin, directories)
     failed = [one for one, code in codes.items() if code is not ErrorCode.NONE]
@@ -231,9 +231,7 @@ def _cancel_directories(options: Options, admin: ReassignmentAdmin, directories:
     return len(failed)
 
 
-def _words_of_directories(
-    admin: ReassignmentAdmin, directories: Directories
-) -> dict[TopicPartition, list[str]]:
+def _words_of_directories(admin: Admin, directories: Directories) -> dict[TopicPartition, list[str]]:
     """What is to be said of partitions with replicas that are not in their directories."""
     found: dict[TopicPartition, list[str]] = defaultdict(list)
     for replica, words in directory_states(admin, directories).items():

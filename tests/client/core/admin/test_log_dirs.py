@@ -13,6 +13,8 @@ from odradek.client.core.admin.log_dirs import (
     alter_replica_log_dirs,
     describe_log_dirs,
     describe_replica_log_dirs,
+    log_directories_there,
+    move_directories_there,
 )
 from odradek.client.core.requests import ToNode
 from odradek.net.request_pipeline import ConnectionFailed
@@ -145,3 +147,29 @@ def test_a_broker_that_is_not_in_the_cluster_is_an_error() -> None:
     running = Running(describe_log_dirs([7]))
     with pytest.raises(ApiError, match="the cluster has no broker 7"):
         running.answer(ApiError(ErrorCode.BROKER_NOT_AVAILABLE, "the cluster has no broker 7"))
+
+
+def test_directories_are_those_of_the_brokers_that_are_there() -> None:
+    running = Running(log_directories_there([FLIGHTS_ON_2, FLIGHTS_ON_1]))
+    assert [send.to for send in running.sends] == [ToNode(1), ToNode(2)]
+    running.answer(logs(("/a", 5, 0, False), ("/b", 2, 3, True)), ConnectionFailed("gone"))
+    assert list(running.result) == [1]
+    assert running.result[1].paths == ["/a", "/b"]
+    assert running.result[1].places == {FLIGHTS_ON_1: ReplicaLogDir("/a", 0, "/b", 3)}
+
+
+def test_a_broker_that_does_not_let_its_directories_be_seen_is_an_error() -> None:
+    running = Running(log_directories_there([FLIGHTS_ON_1]))
+    with pytest.raises(ApiError, match="the log directories of broker 1: cluster authorization failed"):
+        running.answer(DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+
+
+def test_each_replica_that_is_to_move_has_an_answer_also_of_a_broker_that_gives_none() -> None:
+    running = Running(move_directories_there({FLIGHTS_ON_1: "/a", FLIGHTS_ON_2: "/a", PLANES_ON_1: "/b"}))
+    assert [send.to for send in running.sends] == [ToNode(1), ToNode(2)]
+    running.answer(moved(flights=ErrorCode.REPLICA_NOT_AVAILABLE), ConnectionFailed("gone"))
+    assert running.result == {
+        FLIGHTS_ON_1: ErrorCode.REPLICA_NOT_AVAILABLE,
+        FLIGHTS_ON_2: ErrorCode.BROKER_NOT_AVAILABLE,
+        PLANES_ON_1: ErrorCode.BROKER_NOT_AVAILABLE,
+    }

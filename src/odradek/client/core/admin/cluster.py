@@ -9,7 +9,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.base.values import value
 from odradek.client.core.admin.operation import Operation, ask
-from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
+from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Destination, Send, ToAny, ToController
 from odradek.client.refusal import known_code, raise_for
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from odradek.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
@@ -86,8 +86,13 @@ def elected(answer: ElectLeadersResponse) -> list[Elected]:
 
 def describe_cluster() -> Operation[ClusterDescription]:
     """The brokers that live, the controller, and the cluster's id."""
+    return (yield from describe_cluster_at(ToAny()))
+
+
+def describe_cluster_at(to: Destination) -> Operation[ClusterDescription]:
+    """`describe_cluster`, as this broker knows the cluster."""
     answer = yield from ask(
-        Send(ToAny(), DescribeClusterRequest(), highest=_DESCRIBE_CLUSTER_VERSION_MAX),
+        Send(to, DescribeClusterRequest(), highest=_DESCRIBE_CLUSTER_VERSION_MAX),
         DescribeClusterResponse,
         lambda answer: [answer.error_code],
     )

@@ -1,10 +1,12 @@
 """Settings of topics, brokers and groups: describe, alter, and list what has some (KIP-226, KIP-339)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from odradek.base.ids import BrokerId
+from odradek.client.core.admin.answering import ask_those_there
 from odradek.client.core.admin.operation import Operation, ask, only
 from odradek.client.core.requests import Send, ToAny, ToNode
 from odradek.client.refusal import raise_for
@@ -134,6 +136,17 @@ def describe_configs(kind: str, name: str) -> Operation[list[ConfigEntry]]:
         lambda answer: [one.error_code for one in answer.results],
     )
     return entries_of(only(answer.results, f"{kind} {name}"))
+
+
+def configs_of_brokers_there(brokers: Iterable[BrokerId]) -> Operation[dict[BrokerId, list[ConfigEntry]]]:
+    """The settings of these brokers; without those that do not answer, or refuse."""
+    answers, _ = yield from ask_those_there(
+        {one: Send(ToNode(one), description_request(BROKER_RESOURCE, str(one))) for one in brokers},
+        DescribeConfigsResponse,
+        lambda _: [],
+    )
+    results = {one: only(answer.results, f"broker {one}") for one, answer in answers.items()}
+    return {one: entries_of(result) for one, result in results.items() if not result.error_code}
 
 
 def alter_configs(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, Offset, TopicPartition, by_topic
+from odradek.client.core.admin.answering import ask_those_there
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_nodes
 from odradek.client.core.admin.operation import Operation, ask_all
@@ -89,6 +90,16 @@ class ReplicaLogDir:
     """The directory that it moves to; None if it stays."""
     future_lag: Offset = -1
     """How many offsets the copy there does not have yet; -1 if it stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerDirectories:
+    """The log directories of a broker."""
+
+    paths: Sequence[str]
+    """All of them."""
+    places: Mapping[TopicPartitionReplica, ReplicaLogDir]
+    """Where the replicas are that were asked for."""
 
 
 # --- requests and answers
@@ -242,6 +253,68 @@ def alter_replica_log_dirs(directories: Mapping[TopicPartitionReplica, str]) -> 
         passing=lambda code: False,
     )
     results.all_or_raise("moved")
+
+
+def log_directories_there(
+    replicas: Iterable[TopicPartitionReplica],
+) -> Operation[dict[BrokerId, BrokerDirectories]]:
+    """What the brokers of these replicas say of their directories; without those that do not answer.
+
+    Raises ApiError if one refuses.
+    """
+    asked = _by_broker(replicas)
+    answers, _ = yield from ask_those_there(
+        {
+            broker: Send(ToNode(broker), description_request([one.topic_partition for one in some]))
+            for broker, some in asked.items()
+        },
+        DescribeLogDirsResponse,
+        lambda answer: [answer.error_code],
+    )
+    found = {}
+    for broker, answer in answers.items():
+        raise_for(answer.error_code, about=f"the log directories of broker {broker}")
+        paths = [one.log_dir for one in answer.results]
+        found[broker] = BrokerDirectories(paths, places_of(answer, asked[broker]))
+    return found
+
+
+def move_directories_there(
+    directories: Mapping[TopicPartitionReplica, str],
+) -> Operation[dict[TopicPartitionReplica, ErrorCode]]:
+    """Let brokers move replicas to other log directories; returns what they answer of each.
+
+    NONE: the move has begun, or the replica is there. REPLICA_NOT_AVAILABLE or UNKNOWN_TOPIC_OR_PARTITION:
+    the broker has no such replica, and makes it there if it ever gets it. BROKER_NOT_AVAILABLE: the broker
+    does not answer.
+    """
+    asked = _by_broker(directories)
+    answers, _ = yield from ask_those_there(
+        {
+            broker: Send(
+                ToNode(broker), moving_request({one.topic_partition: directories[one] for one in some})
+            )
+            for broker, some in asked.items()
+        },
+        AlterReplicaLogDirsResponse,
+        lambda _: [],
+    )
+    codes = dict.fromkeys(directories, ErrorCode.BROKER_NOT_AVAILABLE)
+    for broker, answer in answers.items():
+        told = dict(moves_of(answer))
+        codes |= {
+            one: known_code(told[one.topic_partition]) for one in asked[broker] if one.topic_partition in told
+        }
+    return codes
+
+
+def _by_broker(
+    replicas: Iterable[TopicPartitionReplica],
+) -> dict[BrokerId, list[TopicPartitionReplica]]:
+    found: dict[BrokerId, list[TopicPartitionReplica]] = defaultdict(list)
+    for one in sorted(replicas):
+        found[one.broker_id].append(one)
+    return found
 
 
 def _broker_of(replica: TopicPartitionReplica) -> BrokerId:

@@ -15,8 +15,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.admin import Admin
-from odradek.client.core.admin.configs import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigEntry
+from odradek.client.core.admin.configs import ConfigEntry, alter_configs, describe_configs
+from odradek.client.core.admin.operation import Operation
 from odradek.client.replica_placement import Replicas
 
 RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
@@ -25,11 +25,10 @@ _ALL: Final = "*"
 
 
 def throttle(
-    admin: Admin,
     moves: Mapping[TopicPartition, tuple[Replicas, Replicas]],
     brokers: Iterable[BrokerId],
     rate: int,
-) -> None:
+) -> Operation[None]:
     """Let each of the brokers send and fetch at most `rate` bytes per second of these partitions.
 
     A move is the replicas that the partition has, and those that are added to them.
@@ -40,21 +39,21 @@ def throttle(
         leading |= {f"{number}:{one}" for one in origin}
         following |= {f"{number}:{one}" for one in adding}
     for topic, added in sorted(by_topic.items()):
-        lists = _lists_of(admin, topic)
+        lists = yield from _lists_of(topic)
         changes = {
             name: _text(lists[name] | more)
             for name, more in zip(LISTS, added, strict=True)
             if _ALL not in lists[name] and not more <= lists[name]
         }
         if changes:
-            admin.alter_configs(TOPIC_RESOURCE, topic, changes)
+            yield from alter_configs("topic", topic, changes)
     for broker_id in brokers:
-        admin.alter_configs(BROKER_RESOURCE, str(broker_id), dict.fromkeys(RATES, str(rate)))
+        yield from alter_configs("broker", str(broker_id), dict.fromkeys(RATES, str(rate)))
 
 
 def take_back(
-    admin: Admin, partitions: Collection[TopicPartition], brokers: Iterable[BrokerId], *, is_last: bool
-) -> bool:
+    partitions: Collection[TopicPartition], brokers: Iterable[BrokerId], *, is_last: bool
+) -> Operation[bool]:
     """Take the throttle of these partitions back; if no other move is under way, that of their whole topics.
 
     Then the brokers' rates are taken back, too, unless no list named a replica: then nobody has throttled
@@ -66,7 +65,7 @@ def take_back(
     is_any = False
     for topic, ended in sorted(numbers.items()):
         try:
-            lists = _lists_of(admin, topic)
+            lists = yield from _lists_of(topic)
         except ApiError as refused:
             if refused.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise
@@ -78,23 +77,23 @@ def take_back(
                 changes[name] = _text(left) if left else None
         if changes:
             is_any = True
-            admin.alter_configs(TOPIC_RESOURCE, topic, changes)
+            yield from alter_configs("topic", topic, changes)
     if is_any and is_last:
         for broker_id in brokers:
-            _take_rates_back(admin, broker_id)
+            yield from _take_rates_back(broker_id)
     return is_any
 
 
-def _take_rates_back(admin: Admin, broker_id: BrokerId) -> None:
-    entries = admin.describe_configs(BROKER_RESOURCE, str(broker_id))
+def _take_rates_back(broker_id: BrokerId) -> Operation[None]:
+    entries = yield from describe_configs("broker", str(broker_id))
     own = [one.name for one in entries if one.name in RATES and _is_from(one, "DYNAMIC_BROKER")]
     if own:
-        admin.alter_configs(BROKER_RESOURCE, str(broker_id), dict.fromkeys(own))
+        yield from alter_configs("broker", str(broker_id), dict.fromkeys(own))
 
 
-def _lists_of(admin: Admin, topic: str) -> dict[str, set[str]]:
+def _lists_of(topic: str) -> Operation[dict[str, set[str]]]:
     """The topic's own lists, by name; without those that come from elsewhere."""
-    entries = {one.name: one for one in admin.describe_configs(TOPIC_RESOURCE, topic)}
+    entries = {one.name: one for one in (yield from describe_configs("topic", topic))}
     found = {}
     for name in LISTS:
         one = entries.get(name)
