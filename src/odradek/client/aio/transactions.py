@@ -115,6 +115,15 @@ class Transactions:
             error.add_note(f"The transaction could not be aborted: {failed}")
 
     async def _end_of(self, step: Step, call: str) -> None:
+        try:
+            await self._wait_for(step, call)
+        except BaseException:
+            self._transaction.give_up(step)
+            raise
+        if step.error is not None:
+            raise type(step.error)(step.error.code, step.error.message)
+
+    async def _wait_for(self, step: Step, call: str) -> None:
         ends_ms = self._driver.now_ms + self._max_block_ms
         self._driver.pump()
         while not step.is_done:
@@ -124,8 +133,6 @@ class Transactions:
             await self._driver.changed(left_ms)
             if self._driver.is_closed and not step.is_done:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "this producer was closed")
-        if step.error is not None:
-            raise type(step.error)(step.error.code, step.error.message)
 
     def _too_late(self, call: str) -> ApiError:
         now_ms = self._driver.now_ms

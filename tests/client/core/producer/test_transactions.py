@@ -462,3 +462,62 @@ class Transactions(RuleBasedStateMachine):
 
 TestTransactions = pytest.mark.slow(Transactions.TestCase)
 TestTransactions.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def opened() -> Transaction:
+    """A transaction in which nothing was written yet."""
+    transaction = Transaction("t")
+    transaction.init()
+    transaction.initialized()
+    transaction.begin()
+    return transaction
+
+
+def test_the_outcome_of_a_commit_whose_caller_gave_up_is_told_to_the_next_call() -> None:
+    """As Kafka's producer does: else nobody could know whether it was committed."""
+    transaction = opened()
+    step = transaction.commit()
+    transaction.give_up(step)
+    assert transaction.commit() is step
+    transaction.give_up(step)
+    transaction.ended()
+    with pytest.raises(
+        ApiError, match="begin_transaction: the commit before it has ended, and nobody was told"
+    ):
+        transaction.begin()
+    with pytest.raises(ApiError, match="abort_transaction: the commit before it has ended"):
+        transaction.abort()
+    assert transaction.commit() is step
+    assert ended(step) is None
+    with pytest.raises(ApiError, match="no transaction was begun"):
+        transaction.commit()
+    transaction.begin()
+
+
+def test_the_failure_of_a_commit_whose_caller_gave_up_is_told_to_the_next_call() -> None:
+    transaction = opened()
+    step = transaction.commit()
+    transaction.give_up(step)
+    transaction.fail(ApiError(ErrorCode.INVALID_TXN_STATE, "gone"))
+    assert isinstance(ended(transaction.commit()), TransactionAbortable)
+    transaction.abort()
+    transaction.ended()
+    transaction.begin()
+
+
+def test_an_abort_or_an_initialization_whose_caller_gave_up_can_be_called_again_or_not() -> None:
+    transaction = Transaction("t")
+    step = transaction.init()
+    transaction.give_up(step)
+    transaction.initialized()
+    assert transaction.init() is step
+    transaction.begin()
+    for calls_again in (True, False):
+        step = transaction.abort()
+        transaction.give_up(step)
+        transaction.ended()
+        if calls_again:
+            assert transaction.abort() is step
+        transaction.begin()
+    with pytest.raises(ApiError, match="called already"):
+        transaction.init()

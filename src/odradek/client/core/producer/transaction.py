@@ -69,9 +69,11 @@ FATAL_CODES: Final = frozenset(
 class Step:
     """What a call of the application waits for."""
 
-    __slots__ = ("error", "is_done")
+    __slots__ = ("error", "is_done", "state")
 
-    def __init__(self) -> None:
+    def __init__(self, state: "State | None" = None) -> None:
+        self.state = state
+        """That of the transaction while it lasts; None for offsets."""
         self.is_done = False
         """Whether it has ended, well or not."""
         self.error: ApiError | None = None
@@ -121,11 +123,15 @@ class Transaction:
         """Whether the coordinator has no such producer any more, so that there is nothing to end."""
         # What the initialization, the commit or the abort under way waits for; None while there is none.
         self._step: Step | None = None
+        # The last of them whose caller gave up before it was told the outcome; None if each was told.
+        self._untold: Step | None = None
 
     # --- the application's calls
 
     def init(self) -> Step:
         """Get a producer id, and end what an earlier producer with this transactional id left open."""
+        if (untold := self._take_untold(State.INITIALIZING)) is not None:
+            return untold
         if self.state is State.INITIALIZING and self._step is not None:
             return self._step
         if self.state is not State.UNINITIALIZED:
@@ -134,8 +140,10 @@ class Transaction:
         return self._enter(State.INITIALIZING)
 
     def begin(self) -> None:
-        """Begin a transaction."""
+        """Begin a transaction; not before the outcome of the last commit was told."""
         self._check(State.READY, "begin_transaction")
+        self._check_told("begin_transaction")
+        self._untold = None
         self._to(State.IN_TRANSACTION)
 
     def check_open(self) -> None:
@@ -163,6 +171,8 @@ class Transaction:
 
     def commit(self) -> Step:
         """Commit, when all records and offsets are acknowledged; again: the same step."""
+        if (untold := self._take_untold(State.COMMITTING)) is not None:
+            return untold
         if self.state is State.COMMITTING and self._step is not None:
             return self._step
         self._check(State.IN_TRANSACTION, "commit_transaction")
@@ -170,13 +180,22 @@ class Transaction:
 
     def abort(self) -> Step:
         """Abort; again: the same step."""
+        if (untold := self._take_untold(State.ABORTING)) is not None:
+            return untold
+        if self.state is State.READY:
+            self._check_told("abort_transaction")
         if self.state in (State.ABORTING, State.INITIALIZING) and self._step is not None:
             return self._step
         if self.state is not State.ABORTABLE_ERROR:
             self._check(State.IN_TRANSACTION, "abort_transaction")
         self._end_offsets(_aborted())
-        self.error = None
+        self.error = self._untold = None
         return self._enter(State.ABORTING)
+
+    def give_up(self, step: Step) -> None:
+        """Its caller waits no longer: whatever becomes of it is told to the next call of the same kind."""
+        if step.state is not None:
+            self._untold = step
 
     # --- what the cores ask
 
@@ -263,8 +282,21 @@ class Transaction:
 
     def _enter(self, state: State) -> Step:
         self._to(state)
-        self._step = Step()
+        self._step = Step(state)
         return self._step
+
+    def _take_untold(self, state: State) -> Step | None:
+        if self._untold is None or self._untold.state is not state:
+            return None
+        step, self._untold = self._untold, None
+        return step
+
+    def _check_told(self, call: str) -> None:
+        if self._untold is not None and self._untold.state is State.COMMITTING:
+            said = (
+                "the commit before it has ended, and nobody was told how; call commit_transaction to learn it"
+            )
+            raise _misuse(f"{call}: {said}")
 
     def _leave(self) -> None:
         self._to(State.READY)
