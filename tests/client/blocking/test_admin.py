@@ -19,7 +19,7 @@ from odradek import (
     TopicPartition,
     TopicPartitionReplica,
 )
-from odradek.client.blocking.network_thread import Misuse
+from odradek.client.aio.home import Misuse
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.slow

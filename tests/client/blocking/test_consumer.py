@@ -24,7 +24,7 @@ from odradek import (
     TopicPartition,
     WakeupError,
 )
-from odradek.client.blocking.network_thread import Misuse
+from odradek.client.aio.home import Misuse
 from odradek.client.core.requests import Outcome
 from odradek.testing import Broker
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.client.blocking.network_thread import Misuse, NetworkThread
+from odradek.client.aio.home import Misuse
+from odradek.client.blocking.network_thread import NetworkThread
 
 
 async def nothing() -> None:

@@ -20,7 +20,7 @@ from odradek import (
     SettingError,
     TopicPartition,
 )
-from odradek.client.blocking.network_thread import Misuse
+from odradek.client.aio.home import Misuse
 from odradek.client.blocking.outbox import ROOM
 from odradek.testing import Broker
 

@@ -186,10 +186,12 @@ class Consumer:
 
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that this consumer reads now."""
+        self._driver.home.check("this consumer")
         return frozenset(self._core.subscription.states)
 
     def subscription(self) -> frozenset[str]:
         """The topics subscribed to; with a pattern those that match now."""
+        self._driver.home.check("this consumer")
         return self._core.subscription.topics
 
     # --- records
@@ -329,6 +331,7 @@ class Consumer:
 
     def wakeup(self) -> None:
         """End the poll that waits, or else the next one, with WakeupError; no record is lost by it."""
+        self._driver.home.check("this consumer")
         self._is_woken = True
         self._driver.pump()
 
@@ -448,6 +451,7 @@ class Consumer:
 
     def paused(self) -> frozenset[TopicPartition]:
         """The paused partitions."""
+        self._driver.home.check("this consumer")
         return frozenset(one for one, state in self._core.subscription.states.items() if state.is_paused)
 
     def lag(self, partition: TopicPartition) -> int | None:
@@ -490,6 +494,7 @@ class Consumer:
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
+        self._driver.home.check("this consumer")
         core_figures = self._core.figures(self._driver.now_ms)
         figures = {**self._driver.figures(), **core_figures, **self._commits.figures()}
         figures["records-consumed-total"] -= self._handed_out.withheld
@@ -497,6 +502,7 @@ class Consumer:
 
     def why(self) -> list[Why]:
         """What keeps `poll` from returning records, the most important cause first."""
+        self._driver.home.check("this consumer")
         if self._driver.is_closed:
             return [Why(Cause.CLOSED, "the consumer is closed")]
         causes = self._core.why(self._driver.now_ms, self._handed_out.firsts())
@@ -511,6 +517,10 @@ class Consumer:
         timeout = seconds_of(timeout)
         if self._driver.is_closed:
             return
+        if self._driver.home.is_forked:
+            self._driver.close()
+            return
+        self._driver.home.check("this consumer")
         try:
             async with asyncio.timeout(timeout):
                 await self._say_goodbye()
@@ -555,6 +565,7 @@ class Consumer:
         self._handed_out.last = ()
 
     def _check_open(self) -> None:
+        self._driver.home.check("this consumer")
         if self._driver.is_closed:
             raise ApiError(ErrorCode.INVALID_REQUEST, "the consumer is closed")
 

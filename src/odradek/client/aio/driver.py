@@ -20,6 +20,7 @@ from typing import Final
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.client.aio.home import Home
 from odradek.client.aio.link import SETUP_MS, Link, LinkOptions, OnOutcome, unknown_node
 from odradek.client.aio.loop_time import LoopClock, LoopTimer
 from odradek.client.bootstrap import Address
@@ -68,6 +69,8 @@ class Driver:
 
     def __init__(self, options: DriverOptions, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self.home = Home(loop)
+        """Where its client may be used."""
         self.clock = LoopClock(loop)
         self._loop_timer = LoopTimer(loop, self.clock)
         self.chance = SeededChance(_seed())
@@ -183,10 +186,15 @@ class Driver:
                 self._waiters.remove(waiter)
 
     def close(self) -> None:
-        """Close all connections; requests without an outcome fail in events of their own."""
+        """Close all connections; requests without an outcome fail in events of their own.
+
+        In a forked process it does nothing with them: they are its parent's.
+        """
         if self._is_closed:
             return
         self._is_closed = True
+        if self.home.is_forked:
+            return
         if self._alarm is not None:
             self._alarm.cancel()
         for link in self._links.values():

@@ -54,11 +54,13 @@ class Operations:
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
+        self._check_home()
         figures = {} if self._driver is None else self._driver.figures()
         return Metrics("admin_client", self._settings[CLIENT_ID], figures)
 
     def why(self) -> list[Why]:
         """What the operations under way wait for, the worst cause first; empty if there are none."""
+        self._check_home()
         if self._is_closed:
             return [Why(Cause.CLOSED, "the admin client was closed")]
         driver = self._driver
@@ -66,6 +68,8 @@ class Operations:
 
     async def close(self) -> None:
         """Close all connections; operations under way fail. Closing it again does nothing."""
+        if self._driver is not None and not self._driver.home.is_forked:
+            self._check_home()
         self._is_closed = True
         if self._driver is not None:
             self._driver.close()
@@ -143,7 +147,12 @@ class Operations:
             raise ApiError(pause.error.code, f"given up after {waited_ms:,} ms: {pause.error}")
         await asyncio.sleep(wait_ms / 1000)
 
+    def _check_home(self) -> None:
+        if self._driver is not None:
+            self._driver.home.check("this admin client")
+
     def _running_driver(self) -> Driver:
+        self._check_home()
         if self._is_closed:
             raise ApiError(ErrorCode.INVALID_REQUEST, "this admin client was closed")
         if self._driver is None:

@@ -310,6 +310,7 @@ class Producer:
 
     def why(self) -> list[Why]:
         """What the producer is waiting for, the worst cause first; empty if it has nothing to do."""
+        self._check_home()
         if self._is_closed:
             return [Why(Cause.CLOSED, "the producer was closed")]
         if self._driver is None or self._core is None:
@@ -328,6 +329,7 @@ class Producer:
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
+        self._check_home()
         figures: dict[str, float] = {}
         if self._driver is not None and self._core is not None:
             figures = {**self._driver.figures(), **self._core.figures(self._driver.now_ms)}
@@ -343,9 +345,10 @@ class Producer:
         timeout = None if timeout is None else seconds_of(timeout)
         if self._is_closed:
             return
-        if self._driver is None or self._deliveries is None:
+        if self._driver is None or self._deliveries is None or self._driver.home.is_forked:
             self._is_closed = True
             return
+        self._check_home()
         try:
             async with asyncio.timeout(timeout):
                 if self._transactions is not None:
@@ -359,7 +362,7 @@ class Producer:
     def abandon(self) -> None:
         """Disconnect at once: what is not acknowledged fails."""
         self._is_closed = True
-        if self._driver is not None and self._deliveries is not None:
+        if self._driver is not None and self._deliveries is not None and not self._driver.home.is_forked:
             self._deliveries.fail_all(closed())
             self._driver.close()
 
@@ -374,12 +377,17 @@ class Producer:
     def _running(self) -> tuple[Driver, ProducerCore, Deliveries]:
         if self._is_closed:
             raise closed()
+        self._check_home()
         if self._driver is None or self._core is None or self._deliveries is None:
             self._start()
         assert self._driver is not None
         assert self._core is not None
         assert self._deliveries is not None
         return self._driver, self._core, self._deliveries
+
+    def _check_home(self) -> None:
+        if self._driver is not None:
+            self._driver.home.check("this producer")
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()

@@ -44,10 +44,11 @@ from odradek.client.aio.arguments import check_listener, seconds_of
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
 from odradek.client.aio.committing import CommitCallback, Offsets
 from odradek.client.aio.handed_out import Refused
+from odradek.client.aio.home import Misuse
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted, tell_committed
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.blocking.calls import Calls
-from odradek.client.blocking.network_thread import Misuse, NetworkThread
+from odradek.client.blocking.network_thread import NetworkThread
 from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.deserializing import Deserializer, converter

@@ -20,18 +20,10 @@ from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
+from odradek.client.aio.home import Misuse, forked
 from odradek.client.blocking.calls import Calls
 
 T = TypeVar("T")
-
-
-class Misuse(ApiError, RuntimeError):
-    """A client was used where it cannot be: after it was closed, in a forked process, from its own thread."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.INVALID_REQUEST, message)
 
 
 class NetworkThread:
@@ -104,9 +96,7 @@ class NetworkThread:
     def check(self) -> None:
         """Raises Misuse where a call would wait for ever: in a forked process, on the network thread."""
         if self.is_forked:
-            raise Misuse(
-                f"{self._name} was made before this process was forked: make a client of its own here"
-            )
+            raise forked(self._name)
         self._check_thread()
 
     def _check_thread(self) -> None:
