@@ -14,9 +14,10 @@ from pyspark.sql.types import StructType
 
 from odradek.base.errors import OdradekError
 from odradek.spark.first_sentence import sentence_first, sentence_first_of_rows
+from odradek.spark.range_partition import RangePartition
 from odradek.spark.segment_options import parse_segment_options
 from odradek.spark.segment_reader import plan_segments, read_segments
-from odradek.spark.source import RangePartition, schema_of
+from odradek.spark.source import schema_of
 
 __all__ = ["SegmentsDataSource"]
 

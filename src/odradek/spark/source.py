@@ -12,22 +12,16 @@ must be able to import this module.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from odradek.spark.batch_planning import plan_batch
 from odradek.spark.first_sentence import sentence_first, sentence_first_of_rows
-from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.range_partition import RangePartition
 from odradek.spark.range_reader import read_range
 from odradek.spark.sink import OdradekStreamWriter, OdradekWriter
-from odradek.spark.source_options import SourceOptions, flag, parse_options
-from odradek.spark.stream_planning import (
-    Position,
-    first_position,
-    latest_position,
-    not_after,
-    ranges_between,
-)
+from odradek.spark.source_options import flag, parse_options
+from odradek.spark.stream_reader import CAN_BOUND, OdradekStreamReader
 
 __all__ = ["OdradekDataSource"]
 
@@ -41,14 +35,6 @@ HEADERS_SCHEMA = ", headers array<struct<key: string, value: binary>>"
 def schema_of(options: Mapping[str, str]) -> str:
     """The columns of a read with these options. Raises SettingError."""
     return SCHEMA + (HEADERS_SCHEMA if flag(options, "includeHeaders", default=False) else "")
-
-
-class RangePartition(InputPartition):
-    """One Spark task: the range that it reads."""
-
-    def __init__(self, wanted: OffsetRange) -> None:
-        super().__init__(wanted)
-        self.wanted = wanted
 
 
 class OdradekDataSource(DataSource):
@@ -74,52 +60,18 @@ class OdradekDataSource(DataSource):
         """A batch writer; options and columns are checked here, before any task starts."""
         return OdradekWriter(self.options, schema, overwrite=overwrite)
 
-    def streamReader(self, schema: StructType) -> "OdradekStreamReader":  # noqa: N802 - Spark's name
+    def streamReader(self, schema: StructType) -> OdradekStreamReader:  # noqa: N802 - Spark's name
         """A reader of streams, which checks its options when Spark first asks it for a position."""
-        return OdradekStreamReader(self.options)
+        if not CAN_BOUND:
+            return OdradekStreamReader(self.options)
+        from odradek.spark.bounded_stream import BoundedStreamReader
+
+        return BoundedStreamReader(self.options)
 
     @sentence_first
     def streamWriter(self, schema: StructType, overwrite: bool) -> OdradekStreamWriter:  # noqa: N802
         """A writer of a streaming query's micro-batch; `overwrite` is Spark's word for the complete mode."""
         return OdradekStreamWriter(self.options, schema)
-
-
-class OdradekStreamReader(DataSourceStreamReader):
-    """Plans the batches of a stream on the driver, reads their ranges on executors.
-
-    Options are checked late, because Spark replaces an exception of the constructor by another error.
-    """
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        self._given = dict(options)
-        self._first_latest: Position | None = None
-
-    @sentence_first
-    def initialOffset(self) -> Position:  # noqa: N802 - Spark's name
-        """Where a stream without a checkpoint begins."""
-        return not_after(first_position(self._options()), self._first_latest)
-
-    @sentence_first
-    def latestOffset(self) -> Position:  # noqa: N802 - Spark's name
-        """How far the stream may go now; Spark 4.1 asks for it before the initial offset."""
-        latest = latest_position(self._options())
-        if self._first_latest is None:
-            self._first_latest = latest
-        return latest
-
-    @sentence_first
-    def partitions(self, start: Position, end: Position) -> Sequence[InputPartition]:
-        """One task for each range of a batch."""
-        return [RangePartition(one) for one in ranges_between(self._options(), start, end)]
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The rows of one range, on an executor."""
-        if not isinstance(partition, RangePartition):
-            return iter(())
-        return sentence_first_of_rows(read_range(partition.wanted, self._options().reading))
-
-    def _options(self) -> SourceOptions:
-        return parse_options(self._given, is_stream=True)
 
 
 class OdradekReader(DataSourceReader):

@@ -18,7 +18,9 @@ from odradek.client.protection import NAMES as PROTECTION_NAMES
 from odradek.client.protection import PREFIXES, read_protection
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.security import UNPROTECTED, Security
+from odradek.spark import trigger_limits
 from odradek.spark.offset_ranges import Edge, Subscription, check_edge
+from odradek.spark.trigger_limits import TriggerLimits
 from odradek.spark.unknown_options import unknown_option
 
 SERVED: Final = (
@@ -49,7 +51,6 @@ SERVED: Final = (
     "kafka.fetch.max.wait.ms",
     *(f"kafka.{name}" for name in PROTECTION_NAMES),
 )
-_STREAMS_ONLY: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 _PROTECTION: Final = tuple(f"kafka.{prefix}" for prefix in PREFIXES)
 # Settings of the consumer that Spark's source refuses too, and what to use in their place.
 _NOT_TO_BE_SET: Final = {
@@ -122,13 +123,20 @@ class SourceOptions:
     offset_retry_ms: int
     reading: ReadOptions
     is_stream: bool = False
+    limits: TriggerLimits = field(default_factory=TriggerLimits)
+    """Those of a stream's batches."""
 
 
-def parse_options(options: Mapping[str, str], *, is_stream: bool = False) -> SourceOptions:
-    """The options of a batch or a stream. Raises SettingError for the first that is unknown or malformed."""
+def parse_options(
+    options: Mapping[str, str], *, is_stream: bool = False, can_bound: bool = False
+) -> SourceOptions:
+    """The options of a batch or a stream. Raises SettingError for the first that is unknown or malformed.
+
+    `can_bound` says whether Spark lets a stream bound its batches.
+    """
     given = {name.lower(): value for name, value in options.items()}
     for name in sorted(given):
-        _check_name(name, is_stream=is_stream)
+        _check_name(name, is_stream=is_stream, can_bound=can_bound)
     if "kafka.bootstrap.servers" not in given:
         raise SettingError("the option kafka.bootstrap.servers is missing")
     isolation = _one_of(given, "kafka.isolation.level", tuple(ISOLATION_LEVELS), "read_uncommitted")
@@ -159,6 +167,7 @@ def parse_options(options: Mapping[str, str], *, is_stream: bool = False) -> Sou
             protection=_protection(given),
         ),
         is_stream=is_stream,
+        limits=TriggerLimits.from_options(given),
     )
 
 
@@ -203,7 +212,7 @@ def _protection(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return () if read_protection(found) is UNPROTECTED else tuple(sorted(found.items()))
 
 
-def _check_name(name: str, *, is_stream: bool) -> None:
+def _check_name(name: str, *, is_stream: bool, can_bound: bool) -> None:
     """Raises SettingError for a name in lower case that is not served."""
     by_lower = {one.lower(): one for one in SERVED}
     if name.startswith(_PROTECTION):
@@ -214,7 +223,9 @@ def _check_name(name: str, *, is_stream: bool) -> None:
         return
     if name in _NOT_TO_BE_SET:
         raise SettingError(f"the option {name} cannot be set: {_NOT_TO_BE_SET[name]}")
-    if stream := next((one for one in _STREAMS_ONLY if one.lower() == name), None):
+    if stream := next((one for one in trigger_limits.NAMES if one.lower() == name), None):
+        if is_stream and can_bound:
+            return
         if is_stream:
             raise SettingError(
                 f"the source odradek does not serve the option {stream}: a batch of its streams holds all"
@@ -227,7 +238,7 @@ def _check_name(name: str, *, is_stream: bool) -> None:
     if name.startswith("kafka.") and not get_close_matches(name, by_lower, n=1, cutoff=0.9):
         served = ", ".join(one for one in SERVED if one.startswith("kafka."))
         raise SettingError(f"the source odradek does not serve the option {name}; of kafka.* it has {served}")
-    raise unknown_option("source odradek", name, SERVED)
+    raise unknown_option("source odradek", name, (*SERVED, *trigger_limits.NAMES) if can_bound else SERVED)
 
 
 def _one_of(given: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:

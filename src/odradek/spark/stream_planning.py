@@ -12,6 +12,7 @@ from odradek.spark.batch_planning import Planning, with_attempts
 from odradek.spark.offset_ranges import OffsetRange, plan
 from odradek.spark.range_reader import DataLost
 from odradek.spark.source_options import SourceOptions
+from odradek.spark.trigger_limits import count, take
 
 Position = dict[str, dict[str, int]]
 
@@ -29,6 +30,19 @@ def latest_position(options: SourceOptions) -> Position:
         return planning.list_offsets(LATEST, planning.partitions(may_lack=_may_lose(options)))
 
     return _to_position(with_attempts(options, ask))
+
+
+def bounded_position(options: SourceOptions, start: Position, latest: Position, offsets_max: int) -> Position:
+    """Where a batch from `start` on ends that may hold `offsets_max` offsets; at most `latest`."""
+    starts, ends = _to_offsets(start), _to_offsets(latest)
+    if anew := sorted(set(ends) - set(starts)):
+        starts |= with_attempts(options, lambda: Planning(options).list_offsets(EARLIEST, anew))
+    return _to_position(take(starts, ends, offsets_max))
+
+
+def offsets_between(start: Position, latest: Position) -> int:
+    """How many offsets are to be read; partitions that were added are not counted."""
+    return count(_to_offsets(start), _to_offsets(latest))
 
 
 def ranges_between(options: SourceOptions, start: Position, end: Position) -> list[OffsetRange]:
