@@ -8,7 +8,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.base.values import value
-from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.admin.operation import Operation, ask, check_all_told
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Destination, Send, ToAny, ToController
 from odradek.client.refusal import known_code, raise_for
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -121,4 +121,7 @@ def elect_leaders(
         ElectLeadersResponse,
         lambda answer: [answer.error_code],
     )
-    return elected(answer)
+    results = elected(answer)
+    if partitions is not None:
+        check_all_told(sorted(partitions), {one.topic_partition for one in results})
+    return results

@@ -135,7 +135,8 @@ def describe_configs(kind: str, name: str) -> Operation[list[ConfigEntry]]:
         DescribeConfigsResponse,
         lambda answer: [one.error_code for one in answer.results],
     )
-    return entries_of(only(answer.results, f"{kind} {name}"))
+    found = only(answer.results, f"{kind} {name}", name=name, named="resource_name")
+    return entries_of(found)
 
 
 def configs_of_brokers_there(brokers: Iterable[BrokerId]) -> Operation[dict[BrokerId, list[ConfigEntry]]]:
@@ -162,7 +163,7 @@ def alter_configs(
         IncrementalAlterConfigsResponse,
         lambda answer: [one.error_code for one in answer.responses],
     )
-    found = only(answer.responses, f"{kind} {name}")
+    found = only(answer.responses, f"{kind} {name}", name=name, named="resource_name")
     raise_for(found.error_code, found.error_message)
 
 

@@ -11,7 +11,7 @@ from odradek.base.ids import Offset, TopicPartition, by_topic
 from odradek.client.core.admin.answering import Missing, ask_those_there, missing_of
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
-from odradek.client.core.admin.operation import Operation, ask, ask_all, only
+from odradek.client.core.admin.operation import Operation, ask, ask_all, check_all_told, only
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
 from odradek.client.refusal import known_code, raise_for
@@ -74,7 +74,7 @@ def listed_groups(answer: ListGroupsResponse) -> list[GroupListing]:
 
 def consumer_group_of(answer: ConsumerGroupDescribeResponse, group: str) -> GroupDescription | None:
     """The described group; None if it does not use the consumer protocol."""
-    found = only(answer.groups, f"group {group}")
+    found = only(answer.groups, f"group {group}", name=group, named="group_id")
     if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return None
     raise_for(found.error_code, about=f"group {group}")
@@ -83,7 +83,7 @@ def consumer_group_of(answer: ConsumerGroupDescribeResponse, group: str) -> Grou
 
 def classic_group_of(answer: DescribeGroupsResponse, group: str) -> GroupDescription:
     """The described group. Raises ApiError if there is none."""
-    found = only(answer.groups, f"group {group}")
+    found = only(answer.groups, f"group {group}", name=group, named="group_id")
     raise_for(found.error_code, about=f"group {group}")
     if found.group_state == "Dead":
         raise_for_group(ErrorCode.GROUP_ID_NOT_FOUND, group)
@@ -156,7 +156,7 @@ def raise_for_offset_deletion(answer: OffsetDeleteResponse, group: str) -> None:
 
 def raise_for_deletion(answer: DeleteGroupsResponse, group: str) -> None:
     """Raise ApiError if the group was not deleted."""
-    found = only(answer.results, f"group {group}")
+    found = only(answer.results, f"group {group}", name=group, named="group_id")
     if found.error_code == ErrorCode.NON_EMPTY_GROUP:
         raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group} has members: it is still in use")
     raise_for_group(found.error_code, group)
@@ -264,6 +264,7 @@ def alter_group_offsets(group: str, offsets: Mapping[TopicPartition, Offset]) ->
         lambda answer: [one.error_code for topic in answer.topics for one in topic.partitions],
     )
     raise_for_commit(answer, group)
+    check_all_told(sorted(offsets), _partitions_of(answer))
 
 
 def delete_group_offsets(group: str, partitions: Sequence[TopicPartition]) -> Operation[None]:
@@ -277,6 +278,13 @@ def delete_group_offsets(group: str, partitions: Sequence[TopicPartition]) -> Op
         lambda answer: [answer.error_code],
     )
     raise_for_offset_deletion(answer, group)
+    check_all_told(partitions, _partitions_of(answer))
+
+
+def _partitions_of(answer: OffsetCommitResponse | OffsetDeleteResponse) -> set[TopicPartition]:
+    return {
+        TopicPartition(topic.name, one.partition_index) for topic in answer.topics for one in topic.partitions
+    }
 
 
 def remove_members_from_group(

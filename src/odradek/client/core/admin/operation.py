@@ -11,7 +11,7 @@ Invariant: an operation decides nothing by the time and keeps no state outside i
 at any of its yields.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
@@ -62,12 +62,27 @@ def within(send: Send, timeout_ms: int) -> Send:
     return replace(send, request=request, timeout_ms=timeout_ms)
 
 
-def only(entries: Sequence[T], about: str) -> T:
-    """The one entry of an answer about one thing. Raises ApiError if the answer has none, or several."""
+def only(entries: Sequence[T], about: str, *, name: str | None = None, named: str = "") -> T:
+    """The one entry of an answer about one thing, whose field `named` is this name where there is one.
+
+    Raises ApiError if the answer has none, or several, or one about another thing.
+    """
     if len(entries) != 1:
         said = f"{about}: the broker's answer has {len(entries)} entries instead of one"
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
-    return entries[0]
+    (entry,) = entries
+    if name is not None and getattr(entry, named) != name:
+        said = f"{about}: the broker's answer is about {getattr(entry, named)!r}"
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
+    return entry
+
+
+def check_all_told(asked: Iterable[Hashable], told: Collection[Hashable]) -> None:
+    """Raise ApiError for the first thing that an answer leaves out: a change of it may not have been made."""
+    for one in asked:
+        if one not in told:
+            said = f"{one}: the broker's answer leaves it out"
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
 
 
 def ask(send: Send, kind: type[R], codes: Callable[[R], Sequence[int]]) -> Operation[R]:

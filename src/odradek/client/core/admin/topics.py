@@ -10,7 +10,7 @@ from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.base.uuids import parse_uuid, render_uuid
 from odradek.client.core.admin.configs import setting_text
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
-from odradek.client.core.admin.operation import Operation, Pause, ask
+from odradek.client.core.admin.operation import Operation, Pause, ask, check_all_told
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
 from odradek.client.refusal import raise_for
 from odradek.wire.message import Message
@@ -138,7 +138,17 @@ def describe_topics(
     else:
         request = metadata_request_by_id(ids)
         send = Send(ToAny(), request, highest=METADATA_VERSION_MAX, lowest=_FIRST_METADATA_WITH_IDS)
-    return described_topics((yield from ask(send, MetadataResponse, _metadata_codes)))
+    described = described_topics((yield from ask(send, MetadataResponse, _metadata_codes)))
+    if ids is not None:
+        wanted = {render_uuid(_topic_id(one)) for one in ids}
+        told = {one.topic_id: one for one in described if one.topic_id in wanted}
+    elif names is not None:
+        told = {one.name: one for one in described if one.name in set(names)}
+        wanted = set(names)
+    else:
+        return described
+    check_all_told((f"topic {one}" for one in sorted(wanted)), {f"topic {one}" for one in told})
+    return list(told.values())
 
 
 def await_leaders(name: str, partitions: int, *, looks: int = KNOWN_LOOKS) -> Operation[bool]:

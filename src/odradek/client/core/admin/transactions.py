@@ -105,9 +105,13 @@ def listed_transactions(answer: ListTransactionsResponse) -> list[TransactionLis
     ]
 
 
-def described_transaction(answer: DescribeTransactionsResponse) -> TransactionDescription:
-    """The one transactional id of an answer. Raises ApiError if the coordinator does not know it."""
-    found = only(answer.transaction_states, "the transactional id")
+def described_transaction(
+    answer: DescribeTransactionsResponse, name: str | None = None
+) -> TransactionDescription:
+    """The one transactional id of an answer, which has this name. Raises ApiError if the coordinator does not
+    know it."""
+    about = "the transactional id"
+    found = only(answer.transaction_states, about, name=name, named="transactional_id")
     transactional_id = found.transactional_id
     if found.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
         raise ApiError(
@@ -281,7 +285,7 @@ def describe_transaction(transactional_id: str) -> Operation[TransactionDescript
         DescribeTransactionsResponse,
         lambda answer: [one.error_code for one in answer.transaction_states],
     )
-    return described_transaction(answer)
+    return described_transaction(answer, transactional_id)
 
 
 def fence_producer(transactional_id: str) -> Operation[None]:
