@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from odradek.base.ids import Offset, TopicPartition
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.testing.topic_records import TestRecord
 
 SHOWN_MAX: Final = 5

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from odradek.client.core.admin.log_dirs import TopicPartitionReplica
     from odradek.client.core.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
     from odradek.client.core.admin.topics import NewTopic
-    from odradek.client.core.consumer.commits import OffsetAndMetadata
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
     from odradek.client.core.membership.group_metadata import GroupMetadata
+    from odradek.client.core.offset_and_metadata import OffsetAndMetadata
     from odradek.client.core.waiting import Cause, Why
 
 __all__ = [
@@ -100,7 +100,7 @@ __getattr__ = lazy_names(
         "LATEST": "odradek.client.core.admin.offsets",
         "MAX_TIMESTAMP": "odradek.client.core.admin.offsets",
         "NewTopic": "odradek.client.core.admin.topics",
-        "OffsetAndMetadata": "odradek.client.core.consumer.commits",
+        "OffsetAndMetadata": "odradek.client.core.offset_and_metadata",
         "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
         "Producer": "odradek.client.blocking.producer",
         "RebalanceListener": "odradek.client.aio.rebalance_listener",

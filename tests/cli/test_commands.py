@@ -19,7 +19,7 @@ from odradek.cli.administering import administering
 from odradek.cli.main import MODULES, run
 from odradek.cli.output import Column, show
 from odradek.cli.topics import delete_records_below
-from odradek.client.configuration import ClientConfig, read_client_properties
+from odradek.client.configuration import ClientConfig, from_properties, read_properties
 from odradek.testing import Broker
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -490,7 +490,7 @@ def test_connections_are_shown_with_who_is_behind_them(
 ) -> None:
     file = tmp_path / "client.properties"
     file.write_text(f"client.id=auditor\nbootstrap.servers={broker.bootstrap_servers}\n")
-    config, _ = read_client_properties(file, ClientConfig())
+    config, _ = from_properties(read_properties(file), ClientConfig())
     with config.connect() as connection:
         names = ApiVersionsRequest(client_software_name="library", client_software_version="1.0")
         connection.call(names, ApiVersionsResponse, 3)

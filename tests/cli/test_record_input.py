@@ -22,11 +22,11 @@ from odradek.cli.record_input import LineRules, record_of_json
 )
 def test_a_line_that_is_no_record_is_refused_in_one_sentence(line: bytes, sentence: str) -> None:
     with pytest.raises(OdradekError) as refused:
-        record_of_json(line, LineRules())
+        record_of_json(line, LineRules("flights"))
     assert sentence in str(refused.value)
     assert len(str(refused.value)) < 300
 
 
 @pytest.mark.parametrize("timestamp", [-1, 0, 9223372036854775807])
 def test_every_time_that_a_record_may_have_is_taken(timestamp: int) -> None:
-    assert record_of_json(b'{"timestamp": %d}' % timestamp, LineRules()).timestamp_ms == timestamp
+    assert record_of_json(b'{"timestamp": %d}' % timestamp, LineRules("flights")).timestamp_ms == timestamp

@@ -1,7 +1,4 @@
-from typing import cast
-
 from odradek.cli.waiting import AGAIN_S, FIRST_S, Waiting
-from odradek.client.record_writer import RecordWriter
 
 
 class Writer:
@@ -13,7 +10,7 @@ class Writer:
 
 def test_who_waits_for_brokers_is_told_after_some_seconds_and_now_and_then() -> None:
     writer = Writer()
-    waiting = Waiting(cast(RecordWriter, writer))
+    waiting = Waiting(writer)
     assert waiting.sentence(100.0) is None
     writer.waiting_since_s, writer.unanswered = 100.0, 4
     assert waiting.sentence(100.0 + FIRST_S - 0.1) is None
@@ -27,7 +24,7 @@ def test_who_waits_for_brokers_is_told_after_some_seconds_and_now_and_then() -> 
 
 def test_each_batch_that_waits_is_told_of() -> None:
     writer = Writer()
-    waiting = Waiting(cast(RecordWriter, writer))
+    waiting = Waiting(writer)
     writer.waiting_since_s, writer.unanswered = 0.0, 1
     assert waiting.sentence(FIRST_S) is not None
     writer.waiting_since_s = None
@@ -40,7 +37,7 @@ def test_each_batch_that_waits_is_told_of() -> None:
 
 def test_who_waits_before_the_first_batch_is_told_for_what() -> None:
     writer = Writer()
-    waiting = Waiting(cast(RecordWriter, writer))
-    writer.waiting_since_s, writer.waits_for, writer.obstacle = 0.0, "a producer id", "no coordinator"
+    waiting = Waiting(writer)
+    writer.waiting_since_s, writer.waits_for, writer.obstacle = 0.0, "topic flights", "it is not known"
     assert waiting.sentence(FIRST_S - 0.1) is None
-    assert waiting.sentence(FIRST_S) == "records have waited for a producer id for 3 s: no coordinator"
+    assert waiting.sentence(FIRST_S) == "records have waited for topic flights for 3 s: it is not known"

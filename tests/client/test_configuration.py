@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.base.errors import SettingError
-from odradek.client.configuration import ClientConfig, from_properties, read_client_properties
+from odradek.client.configuration import ClientConfig, from_properties, read_properties
 
 DEFAULTS = ClientConfig()
 
@@ -50,8 +50,8 @@ def test_a_bad_value_is_a_sentence(name: str, value: str, sentence: str) -> None
 
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"cannot read the properties file .*: no such file or directory"):
-        read_client_properties(tmp_path / "none", DEFAULTS)
+        read_properties(tmp_path / "none")
     bad = tmp_path / "bad"
     bad.write_bytes(b"\xff")
     with pytest.raises(SettingError, match="is not UTF-8"):
-        read_client_properties(bad, DEFAULTS)
+        read_properties(bad)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from odradek.client.aio.producer import Producer
     from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.aio.table_deliveries import TableReceipt
-    from odradek.client.core.consumer.commits import OffsetAndMetadata
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
     from odradek.client.core.membership.group_metadata import GroupMetadata
+    from odradek.client.core.offset_and_metadata import OffsetAndMetadata
     from odradek.client.core.waiting import Cause, Why
 
 __all__ = [
@@ -51,7 +51,7 @@ __getattr__ = lazy_names(
         "Consumer": "odradek.client.aio.consumer",
         "ConsumerInterceptor": "odradek.client.aio.interceptors",
         "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
-        "OffsetAndMetadata": "odradek.client.core.consumer.commits",
+        "OffsetAndMetadata": "odradek.client.core.offset_and_metadata",
         "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
         "Producer": "odradek.client.aio.producer",
         "RebalanceListener": "odradek.client.aio.rebalance_listener",

@@ -3,53 +3,98 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from odradek.base.errors import ApiError, OdradekError
 from odradek.cli.command_line import Command, Options, UsageError, flag, number, option, positional, seconds
-from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.connecting import CONNECTION, client_settings
 from odradek.cli.output import say
-from odradek.cli.record_input import LineRules, lines_of, open_input, record_of_json, record_of_line, whole
+from odradek.cli.record_input import (
+    LineRules,
+    has_more,
+    lines_of,
+    open_input,
+    record_of_json,
+    record_of_line,
+    whole,
+)
 from odradek.cli.waiting import WaitingNotice
 from odradek.client.configuration import ACKS, CODECS
-from odradek.client.record_writer import OutgoingRecord, RecordWriter
+from odradek.client.core.producer.outgoing import Outgoing
+
+if TYPE_CHECKING:
+    from odradek.cli.sending import Sending
 
 FORMATS = ("lines", "json", "whole")
+_DEFAULTS: Final = {
+    "batch.size": 128 << 10,
+    # A topic is waited for so long; there is always memory.
+    "max.block.ms": 10_000,
+    # The broker says which records are too large.
+    "max.request.size": 100 << 20,
+    "buffer.memory": 256 << 20,
+}
+_WITHOUT: Final = ("linger.ms", "transactional.id", "transaction.timeout.ms")
+"""Settings of a producer that this command has no use for: each line is sent at once, by itself."""
 
 
 def produce(options: Options) -> None:
     """Send records, and print how many were acknowledged."""
-    config = client_config(options)
-    if options.compression is not None:
-        config = replace(config, compression_type=options.compression)
-    if options.acks is not None:
-        config = replace(config, acks=ACKS[options.acks])
-    if options.timeout is not None:
-        config = replace(config, delivery_timeout_ms=max(1, round(options.timeout * 1000)))
+    from odradek.cli.sending import Sending  # with the client: 100 ms that help does not need
+
     rules = _rules(options)
-    writer = RecordWriter(config, options.topic)
-    with WaitingNotice(writer), writer:
-        if writer.has_made_topic:
-            say(f"odradek: {_made(writer, options.topic)}", as_error=True)
+    with Sending(_settings(options), options.topic) as sending, WaitingNotice(sending):
+        sending.open()
+        if sending.has_made_topic:
+            say(f"odradek: {_made(sending, options.topic)}", as_error=True)
         try:
-            for path in options.file or ["-"]:
-                with open_input(path) as descriptor:
-                    named = "" if path == "-" else f"{path}, "
-                    for records in _records(descriptor, options.format, rules, named):
-                        _send(writer, records, options.rate)
+            _send_files(sending, options, rules)
         except OdradekError as error:
-            said = f"{error}; {_sent(writer)} before that"
+            sending.settle()
+            said = f"{error}; {_sent(sending)} before that"
             raise (
                 ApiError(error.code, said) if isinstance(error, ApiError) else OdradekError(said)
             ) from error
         except KeyboardInterrupt:
-            perhaps = f", and perhaps {writer.unanswered:,} more" if writer.unanswered else ""
-            say(f"odradek: interrupted; {_sent(writer)} before that{perhaps}", as_error=True)
+            perhaps = f", and perhaps {sending.unanswered:,} more" if sending.unanswered else ""
+            say(f"odradek: interrupted; {_sent(sending)} before that{perhaps}", as_error=True)
             raise
     if not options.quiet:
-        say(f"{_sent(writer)} to {options.topic}.", as_error=True)
+        say(f"{_sent(sending)} to {options.topic}.", as_error=True)
 
 
-def _records(descriptor: int, form: str, rules: LineRules, named: str) -> Iterator[list[OutgoingRecord]]:
+def _settings(options: Options) -> dict[str, object]:
+    """Those of the producer: options, else the properties file, else what suits a command."""
+    from odradek.client.settings import Client
+
+    config, settings = client_settings(options, Client.PRODUCER, without=_WITHOUT)
+    delivery_ms = config.delivery_timeout_ms
+    if options.timeout is not None:
+        delivery_ms = max(1, round(options.timeout * 1000))
+    chosen: dict[str, object] = {
+        "delivery.timeout.ms": delivery_ms,
+        "request.timeout.ms": min(config.request_timeout_ms, delivery_ms),
+        "linger.ms": 0,
+    }
+    if options.compression is not None:
+        chosen["compression.type"] = options.compression
+    if options.acks is not None:
+        chosen["acks"] = options.acks
+    return {**_DEFAULTS, **settings, **chosen}
+
+
+def _send_files(sending: "Sending", options: Options, rules: LineRules) -> None:
+    for path in options.file or ["-"]:
+        with open_input(path) as descriptor:
+            named = "" if path == "-" else f"{path}, "
+            for records in _records(descriptor, options.format, rules, named):
+                _send(sending, records, options.rate)
+                if not has_more(descriptor):
+                    sending.flush()  # an error is told before the next line is waited for
+    sending.flush()
+
+
+def _records(descriptor: int, form: str, rules: LineRules, named: str) -> Iterator[list[Outgoing]]:
     """Yields the records of the input, in lists of those available at once.
 
     Raises OdradekError, whose message begins with `named` and the number of the line.
@@ -71,31 +116,28 @@ def _records(descriptor: int, form: str, rules: LineRules, named: str) -> Iterat
         yield records
 
 
-def _send(writer: RecordWriter, records: list[OutgoingRecord], rate: int | None) -> None:
-    """Write and flush; with `rate`, at most that many records per second."""
+def _send(sending: "Sending", records: list[Outgoing], rate: int | None) -> None:
+    """Send them; with `rate`, at most that many per second."""
     if rate is None:
-        for record in records:
-            writer.write(record)
-        writer.flush()
+        sending.send(records)
         return
     at_once = max(1, rate // 10)
     for begin in range(0, len(records), at_once):
         started = time.monotonic()
         part = records[begin : begin + at_once]
-        for record in part:
-            writer.write(record)
-        writer.flush()
+        sending.send(part)
+        sending.flush()
         time.sleep(max(0.0, len(part) / rate - (time.monotonic() - started)))
 
 
-def _made(writer: RecordWriter, topic: str) -> str:
-    count = writer.partition_count
+def _made(sending: "Sending", topic: str) -> str:
+    count = sending.partition_count
     partitions = "1 partition" if count == 1 else f"{count:,} partitions"
     return f"topic {topic} did not exist and was created, with {partitions}"
 
 
-def _sent(writer: RecordWriter) -> str:
-    count = writer.acknowledged
+def _sent(sending: "Sending") -> str:
+    count = sending.acknowledged
     return "1 record was sent" if count == 1 else f"{count:,} records were sent"
 
 
@@ -107,6 +149,7 @@ def _rules(options: Options) -> LineRules:
     if options.key_separator == "":
         raise UsageError("--key-separator is a text of at least one character, not ''")
     return LineRules(
+        options.topic,
         _bytes(options.key_separator),
         _bytes(options.key),
         _bytes(options.null_marker),
@@ -164,7 +207,7 @@ COMMAND = Command(
             help="the partition of every record",
             metavar="N",
             kind=number(0, (1 << 31) - 1),
-            shown_default="chosen by key as Kafka's Java client does, without a key in turn",
+            shown_default="chosen by key as Kafka's Java client does, without a key for each batch",
         ),
         option("--compression", "-z", help="how batches are compressed", metavar="CODEC", choices=CODECS),
         option(

@@ -8,6 +8,7 @@ import base64
 import binascii
 import json
 import os
+import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any
 
 from odradek.base.errors import OdradekError
 from odradek.cli.moments import INT64_MAX
-from odradek.client.record_writer import OutgoingRecord
+from odradek.client.core.producer.outgoing import Outgoing
 from odradek.records.framing import RecordHeaders
 from odradek.records.header import NO_TIMESTAMP
 
@@ -31,6 +32,7 @@ _JSON_IGNORED = {"topic", "offset", "timestamp_type", "leader_epoch"}
 class LineRules:
     """How a line becomes a record."""
 
+    topic: str
     key_separator: bytes | None = None
     """The separator after the key at the start of each line; None: lines have no keys."""
     key: bytes | None = None
@@ -69,6 +71,11 @@ def lines_of(descriptor: int) -> Iterator[list[bytes]]:
         yield [rest.removesuffix(b"\r")]
 
 
+def has_more(descriptor: int) -> bool:
+    """Whether reading returns at once: there is more, or the end."""
+    return bool(select.select([descriptor], [], [], 0)[0])
+
+
 def whole(descriptor: int) -> bytes:
     """Everything up to the end."""
     chunks = []
@@ -84,7 +91,7 @@ def _read(descriptor: int) -> bytes:
         raise OdradekError(f"cannot read the input: {(error.strerror or str(error)).lower()}") from error
 
 
-def record_of_line(line: bytes, rules: LineRules) -> OutgoingRecord:
+def record_of_line(line: bytes, rules: LineRules) -> Outgoing:
     """Returns the record of a line. Raises OdradekError for a line without the separator."""
     key, value = rules.key, line
     if rules.key_separator is not None:
@@ -92,12 +99,17 @@ def record_of_line(line: bytes, rules: LineRules) -> OutgoingRecord:
         if not found:
             separator = rules.key_separator.decode(errors="replace")
             raise OdradekError(f"there is no key separator '{separator}' in: {_shown(line)}")
-    return OutgoingRecord(
-        _unless_null(key, rules), _unless_null(value, rules), rules.headers, None, rules.partition
+    return Outgoing(
+        rules.topic,
+        _unless_null(value, rules),
+        _unless_null(key, rules),
+        rules.headers,
+        rules.partition,
+        None,
     )
 
 
-def record_of_json(line: bytes, rules: LineRules) -> OutgoingRecord:
+def record_of_json(line: bytes, rules: LineRules) -> Outgoing:
     """The record that a JSON object describes, as `odradek consume --json` prints it. Raises OdradekError."""
     try:
         given = json.loads(line)
@@ -128,8 +140,13 @@ def record_of_json(line: bytes, rules: LineRules) -> OutgoingRecord:
         value = _bytes(given, "value")
     except ValueError as error:
         raise OdradekError(f"the JSON object cannot be sent, {error}: {_shown(line)}") from error
-    return OutgoingRecord(
-        rules.key if key is None else key, value, (*rules.headers, *headers), timestamp_ms, partition
+    return Outgoing(
+        rules.topic,
+        value,
+        rules.key if key is None else key,
+        (*rules.headers, *headers),
+        partition,
+        timestamp_ms,
     )
 
 

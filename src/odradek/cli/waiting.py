@@ -1,20 +1,18 @@
 """Prints to standard error that records wait for the brokers, and why, so that a user sees the cause.
 
-3 s after a batch was first sent, or the topic or a producer id is waited for, and every 10 s then:
+3 s after records were first sent, or the topic is waited for, and every 10 s then:
 
 odradek: 4 records have not been acknowledged for 3 s: cannot connect to 127.0.0.1:9092: connection refused
-odradek: records have waited for topic flights for 3 s: topic flights has no leader
-odradek: records have waited for a producer id for 3 s: cannot connect to 127.0.0.1:9092: connection refused
+odradek: records have waited for topic flights for 3 s: topic flights is not known
 """
 
 import threading
 import time
 from collections.abc import Callable
-from typing import Self
+from typing import Protocol, Self
 
 from odradek.base.closing import Closing
 from odradek.cli.output import say
-from odradek.client.record_writer import RecordWriter
 
 FIRST_S = 3.0
 """How long a batch waits before the first notice: longer than a leader election takes."""
@@ -22,10 +20,30 @@ AGAIN_S = 10.0
 _LOOK_S = 0.5
 
 
-class Waiting:
-    """Decides when to print a notice about one writer; has no thread and no clock of its own."""
+class Waits(Protocol):
+    """Who may have to wait: see `odradek.cli.sending.Sending`."""
 
-    def __init__(self, writer: RecordWriter) -> None:
+    @property
+    def waiting_since_s(self) -> float | None:
+        """Since when it waits, by `time.monotonic`; None while it does not."""
+
+    @property
+    def waits_for(self) -> str:
+        """What is needed before anything can be sent; "" if nothing is."""
+
+    @property
+    def unanswered(self) -> int:
+        """How many records have no outcome."""
+
+    @property
+    def obstacle(self) -> str:
+        """Why what it waits for does not come; "" if that is not known."""
+
+
+class Waiting:
+    """Decides when to print a notice about one sender; has no thread and no clock of its own."""
+
+    def __init__(self, writer: Waits) -> None:
         self._writer = writer
         # The batch of the last notice, by the time of its first send, and the time of that notice.
         self._said: tuple[float, float] | None = None
@@ -49,7 +67,7 @@ class Waiting:
 class WaitingNotice(Closing):
     """A thread that prints the notices until closed, because the writer may be blocked on an answer."""
 
-    def __init__(self, writer: RecordWriter, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, writer: Waits, now_s: Callable[[], float] = time.monotonic) -> None:
         self._waiting = Waiting(writer)
         self._now_s = now_s
         self._is_over = threading.Event()

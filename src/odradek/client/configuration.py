@@ -4,7 +4,7 @@ Settings that ask for protection take effect or are refused (`protection`): a us
 `security.protocol=SSL` must not send in the clear. Other settings without effect are reported and ignored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,13 +63,8 @@ class ClientConfig:
         )
 
 
-def read_client_properties(path: Path, otherwise: ClientConfig) -> tuple[ClientConfig, list[str]]:
-    """The configuration in a properties file, and a warning for each name without effect.
-
-    Settings that the file does not name come from `otherwise`.
-
-    Raises SettingError for a file that cannot be read, a bad value, or protection that is not given.
-    """
+def read_properties(path: Path) -> dict[str, str]:
+    """The names and values in a properties file. Raises SettingError for one that cannot be read."""
     from odradek.base.settings.properties import parse_properties  # 25 ms that few commands need
 
     try:
@@ -79,11 +74,17 @@ def read_client_properties(path: Path, otherwise: ClientConfig) -> tuple[ClientC
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise SettingError(f"cannot read the properties file {path}: {reason}") from None
-    return from_properties(parse_properties(text), otherwise)
+    return parse_properties(text)
 
 
-def from_properties(properties: Mapping[str, str], otherwise: ClientConfig) -> tuple[ClientConfig, list[str]]:
-    """`read_client_properties` of properties that were read already."""
+def from_properties(
+    properties: Mapping[str, str], otherwise: ClientConfig, known: Collection[str] = ()
+) -> tuple[ClientConfig, list[str]]:
+    """The configuration that properties describe, and a warning for each name without effect.
+
+    Settings that they do not name come from `otherwise`; names in `known` take effect elsewhere. Raises
+    SettingError for a bad value, or protection that is not given.
+    """
     values: dict[str, Any] = {}
     protection: dict[str, str] = {}
     warnings = []
@@ -92,7 +93,7 @@ def from_properties(properties: Mapping[str, str], otherwise: ClientConfig) -> t
             protection[name] = text
         elif name in _READERS:
             values[name.replace(".", "_")] = _READERS[name](name, text.strip())
-        else:
+        elif name not in known:
             warnings.append(f"{name} has no effect in these commands and is ignored")
     if protection:
         values["security"] = read_protection(protection)

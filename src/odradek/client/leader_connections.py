@@ -14,10 +14,10 @@ from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.client.absent_topics import why_absent
 from odradek.client.bootstrap import Address
 from odradek.client.cluster import Leaders, fetch_leaders
 from odradek.client.configuration import ClientConfig
-from odradek.client.refusal import words_of
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 
@@ -74,7 +74,7 @@ class LeaderConnections(Closing):
                 code, words = ErrorCode.LEADER_NOT_AVAILABLE, f"topic {topic} has no leader"
             else:
                 code = self.leaders.absent.get(topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-                words = _why_absent(topic, code, unknown_may_come=unknown_may_come)
+                words = why_absent(topic, code, unknown_may_come=unknown_may_come)
             is_unknown = code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if is_over() or (is_unknown and not unknown_may_come):
                 raise ApiError(code, words)
@@ -113,23 +113,3 @@ class LeaderConnections(Closing):
                 said = f"{failed} (the address that the cluster advertises for this broker)"
                 raise ConnectionFailed(said, failed.code) from failed
         return self._connections[address]
-
-
-def _why_absent(topic: str, code: ErrorCode, *, unknown_may_come: bool) -> str:
-    """Why a topic that the broker may make is not there."""
-    match code:
-        case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if unknown_may_come:
-            return (
-                f"there is no topic {topic}: the brokers do not create topics by themselves"
-                " (auto.create.topics.enable), or the controller does not answer"
-            )
-        case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return f"there is no topic {topic}, and the broker does not create topics by itself"
-        case ErrorCode.LEADER_NOT_AVAILABLE:
-            return f"topic {topic} is not created yet: the controller does not answer, or is not done with it"
-        case ErrorCode.INVALID_REPLICATION_FACTOR:
-            return (
-                f"topic {topic} cannot be created: default.replication.factor needs as many brokers,"
-                " and there are fewer"
-            )
-    return f"topic {topic} cannot be created: {words_of(code)}"

@@ -90,6 +90,11 @@ class Settings:
         return setting.name in self._values
 
 
+def names_of(client: Client) -> set[str]:
+    """The names of the settings that one kind of client has, in Kafka's form, but those of protection."""
+    return {setting.name for setting in TABLE if client in setting.clients}
+
+
 def read_settings(
     client: Client,
     given: Mapping[str, object],

@@ -22,8 +22,8 @@ from odradek.client.aio.arguments import (
     whole_of,
 )
 from odradek.client.aio.rebalance_listener import RebalanceListener
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 
 P0 = TopicPartition("orders", 0)
 

@@ -12,8 +12,8 @@ from typing import Final
 
 from odradek.base.ids import NO_EPOCH, TopicPartition
 from odradek.client.aio.rebalance_listener import RebalanceListener
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 
 _INT_MAX: Final = (1 << 31) - 1
 _LONG_MAX: Final = (1 << 63) - 1

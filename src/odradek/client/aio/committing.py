@@ -25,7 +25,7 @@ from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, tell_committed
 from odradek.client.aio.offset_queries import OffsetQueries
 from odradek.client.aio.turns import Turn, Turns
-from odradek.client.core.consumer.commits import OffsetAndMetadata
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.sampled import Sampled, average_and_maximum
 
 CommitCallback: TypeAlias = Callable[[Mapping[TopicPartition, OffsetAndMetadata], ApiError | None], None]

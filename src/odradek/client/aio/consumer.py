@@ -46,7 +46,6 @@ from odradek.client.aio.options import driver_options
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.aio.rebalancing import Rebalancing
 from odradek.client.core.backoff import Backoff
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import ConsumerCore
 from odradek.client.core.consumer.deserializing import Deserializer, converter
@@ -54,6 +53,7 @@ from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 from odradek.client.settings import Client, read_settings

@@ -6,6 +6,7 @@ It stands between the driver and the core of a producer, and looks after each ev
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from odradek.base.errors import ApiError
 from odradek.base.values import value
@@ -50,17 +51,24 @@ class _Records:
             if done.error is None:
                 future.set_result(_receipt(done, index, self.timestamps_ms[index]))
             else:
-                future.set_exception(_error_of(done, done.error, index))
+                future.set_exception(error_of(done, done.error, index))
                 if self.is_transactional:
                     future.exception()
 
 
+class RowsDelivery(Protocol):
+    """What is told of rows that were added as batches of their own."""
+
+    def end(self, done: Done, rows: RowNumbers) -> None:
+        """Some records of a batch have their outcome; `rows` are the numbers of all rows of the batch."""
+
+
 class _Rows:
-    """The rows of a table that are one batch."""
+    """The rows of a table or a list that are one batch."""
 
     __slots__ = ("_delivery", "_rows", "count")
 
-    def __init__(self, rows: RowNumbers, delivery: TableDelivery) -> None:
+    def __init__(self, rows: RowNumbers, delivery: RowsDelivery) -> None:
         self._rows, self._delivery = rows, delivery
         self.count = len(rows)
 
@@ -110,8 +118,8 @@ class Deliveries:
         """The delivery of a table with so many rows."""
         return TableDelivery(self._loop, records, is_transactional=self._is_transactional)
 
-    def rows_of(self, place: Place, rows: RowNumbers, delivery: TableDelivery) -> None:
-        """These rows of a table were just appended as one batch."""
+    def rows_of(self, place: Place, rows: RowNumbers, delivery: RowsDelivery) -> None:
+        """These rows were just appended as one batch."""
         self._batches[place.batch_id] = _Rows(rows, delivery)
 
     def fail_all(self, error: ApiError) -> None:
@@ -161,7 +169,7 @@ def _receipt(done: Done, index: int, timestamp_ms: int) -> Receipt:
     return Receipt(done.partition.topic, done.partition.partition, offset, at_ms)
 
 
-def _error_of(done: Done, error: ApiError, index: int) -> ApiError:
+def error_of(done: Done, error: ApiError, index: int) -> ApiError:
     """The error of one record: its own fault where the broker named one, else that of its batch."""
     named = dict(done.record_errors)
     if index in named:

@@ -128,6 +128,11 @@ class Driver:
         """Whether `close` was called."""
         return self._is_closed
 
+    @property
+    def bootstrap_count(self) -> int:
+        """How many bootstrap servers there are."""
+        return len(self._bootstrap)
+
     def figures(self) -> dict[str, float]:
         """Its metrics, by Kafka's names (`client.metrics`)."""
         return {

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from odradek.base.ids import Offset, TopicPartition
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.subscription import Subscription
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 
 Refused: TypeAlias = tuple[ConsumerRecord, str]
 """A record that the application could not read, and why."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from odradek.base.ids import TopicPartition
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 
 _log: Final = logging.getLogger("odradek.consumer")
 

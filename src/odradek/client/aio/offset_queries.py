@@ -11,7 +11,6 @@ from odradek.client.aio.driver import Driver
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.consumer.commits import (
     Commit,
-    OffsetAndMetadata,
     may_ask_again,
 )
 from odradek.client.core.consumer.positions import (
@@ -23,6 +22,7 @@ from odradek.client.core.consumer.positions import (
     offset_fetch,
 )
 from odradek.client.core.consumer.subscription import Subscription
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
 from odradek.client.refusal import known_code
 from odradek.wire.messages.list_offsets import ListOffsetsResponse

@@ -19,6 +19,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
+from odradek.client.aio.reaching import first_answer
 from odradek.client.core.admin.operation import Operation, Pause, within
 from odradek.client.core.admin.reasons import UnderWay, why
 from odradek.client.core.backoff import Backoff
@@ -26,7 +27,6 @@ from odradek.client.core.requests import Outcome, Send, ToAny
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 from odradek.client.settings import (
-    BOOTSTRAP_SERVERS,
     CLIENT_ID,
     DEFAULT_API_TIMEOUT_MS,
     REQUEST_TIMEOUT_MS,
@@ -34,7 +34,6 @@ from odradek.client.settings import (
     RETRY_BACKOFF_MS,
     Settings,
 )
-from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.metadata import MetadataRequest
 
 T = TypeVar("T")
@@ -86,15 +85,9 @@ class Operations:
         Raises ConnectionFailed, with what each of them lacks, if none does; other operations wait for them.
         """
         driver = self._running_driver()
-        failures: list[ApiError] = []
-        for number in range(len(self._settings[BOOTSTRAP_SERVERS])):
-            request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
-            send = Send(ToAny(), request, timeout_ms=self._settings[REQUEST_TIMEOUT_MS])
-            error = (await driver.ask_server(number, send)).error
-            if error is None:
-                return
-            failures.append(error)
-        raise ConnectionFailed("; ".join(dict.fromkeys(map(str, failures))), failures[0].code)
+        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+        timeout_ms = self._settings[REQUEST_TIMEOUT_MS]
+        await first_answer(driver, lambda: Send(ToAny(), request, timeout_ms=timeout_ms))
 
     async def carry_out(self, operation: Operation[T], name: str | None = None) -> T:
         """Carry out an operation; returns its result. `name` is what `why` calls it."""

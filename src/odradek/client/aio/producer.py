@@ -21,27 +21,29 @@ is cancelled is sent all the same.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import NAME_CHARACTERS_MAX
+from odradek.client.absent_topics import why_absent
 from odradek.client.aio.arguments import check_topic, seconds_of, whole_of
 from odradek.client.aio.deliveries import Deliveries, Receipt
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
+from odradek.client.aio.record_lists import ListDelivery, RecordLists
 from odradek.client.aio.table_deliveries import TableReceipt
-from odradek.client.aio.transactions import Offsets, Transactions
+from odradek.client.aio.topic_look import partition_count
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.lack import MEMORY, Lack
+from odradek.client.core.producer.outgoing import Outgoing
 from odradek.client.core.producer.settings import producer_settings
 from odradek.client.core.producer.transaction import Transaction
-from odradek.client.core.producer.transaction_core import TransactionCore
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 from odradek.client.settings import METADATA_MAX_IDLE_MS, Client, read_settings
@@ -52,21 +54,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from odradek.client.aio.transactions import Offsets, Transactions
+
 T = TypeVar("T")
 Headers = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
-
-
-class Outgoing(NamedTuple):
-    """A record to send, checked."""
-
-    topic: str
-    value: bytes | None
-    key: bytes | None
-    headers: RecordHeaders
-    partition: int | None
-    """None: the partitioner decides."""
-    timestamp_ms: int | None
-    """None: the time when it is added."""
 
 
 _LASTING: Final = frozenset({Cause.FENCED, Cause.REFUSED})
@@ -212,7 +203,17 @@ class Producer:
         place = core.append(partition, stamp_ms, record.key, record.value, record.headers, driver.now_ms)
         return MEMORY if place is None else deliveries.future_of(place, stamp_ms)
 
-    # --- tables
+    # --- many records at once
+
+    async def append_all(self, records: Sequence[Outgoing], delivery: ListDelivery) -> None:
+        """Add records that were checked already, in batches of their own, which are sent at once.
+
+        `delivery` gets what becomes of each: also that there was no topic or memory for it within
+        `max.block.ms`. Raises ApiError where no record may be added.
+        """
+        driver, core, deliveries = self._running()
+        core.check_open()
+        await RecordLists(self, driver, core, deliveries, self._settings).add(records, delivery)
 
     async def produce_batch(
         self, table: "pa.Table | pa.RecordBatch", *, topic: str | None = None
@@ -269,7 +270,7 @@ class Producer:
         """Begin a transaction. Raises ApiError if one is open."""
         self._transactional().begin()
 
-    async def send_offsets_to_transaction(self, offsets: Offsets, group: GroupMetadata | str) -> None:
+    async def send_offsets_to_transaction(self, offsets: "Offsets", group: GroupMetadata | str) -> None:
         """Commit these offsets of a group if, and when, the transaction is committed.
 
         An offset is that of the next record to read. `group` is `consumer.group_metadata()`, so that a member
@@ -308,6 +309,14 @@ class Producer:
         )
         return list(range(count))
 
+    async def partition_count(self, topic: str) -> int | None:
+        """How many partitions a topic has now; None if it does not exist, and it is not created.
+
+        Asks once. Raises ConnectionFailed if no bootstrap server answers, ApiError if they refuse.
+        """
+        driver, _, _ = self._running()
+        return await partition_count(driver, topic, self._settings.request_timeout_ms)
+
     def why(self) -> list[Why]:
         """What the producer is waiting for, the worst cause first; empty if it has nothing to do."""
         self._check_home()
@@ -321,7 +330,7 @@ class Producer:
             of_transaction = self._transactions.why(now_ms)
             has_failed = any(one.cause in _LASTING for one in of_transaction)
             causes = [*of_transaction, *causes] if has_failed else [*causes, *of_transaction]
-        unknown = {str(lack): lack.topic for lack in self._unplaced.values()}
+        unknown = {self._said(lack): lack.topic for lack in self._unplaced.values()}
         causes = [*(Why(Cause.UNKNOWN_TOPIC, text, {"topic": unknown[text]}) for text in unknown), *causes]
         if causes and causes[0].cause in _LASTING:
             return causes
@@ -400,11 +409,14 @@ class Producer:
         self._deliveries = Deliveries(core, loop, driver.pump, is_transactional=transaction is not None)
         driver.run(self._deliveries)
         if transaction is not None:
+            from odradek.client.aio.transactions import Transactions  # 30 ms that few producers need
+            from odradek.client.core.producer.transaction_core import TransactionCore
+
             asks = TransactionCore(self._settings, transaction, core, driver.routing, driver.chance)
             driver.run(asks)
             self._transactions = Transactions(transaction, asks, core, driver, self._settings.max_block_ms)
 
-    def _transactional(self) -> Transactions:
+    def _transactional(self) -> "Transactions":
         self._running()
         if self._transactions is None:
             raise ApiError(ErrorCode.INVALID_TXN_STATE, "transactions need the setting transactional.id")
@@ -425,7 +437,14 @@ class Producer:
         assert self._driver is not None
         error = self._driver.view.last_error
         more = "" if error is None else f": {error}"
-        return ApiError(ErrorCode.REQUEST_TIMED_OUT, f"not sent within {waited_s:g} s: {lack}{more}")
+        said = f"not sent within {waited_s:g} s: {self._said(lack)}{more}"
+        return ApiError(ErrorCode.REQUEST_TIMED_OUT, said)
+
+    def _said(self, lack: Lack) -> str:
+        """What is missing, and why a topic is, if the brokers say it."""
+        assert self._driver is not None
+        code = None if lack.topic is None else self._driver.view.errors.get(lack.topic)
+        return str(lack) if code is None or lack.topic is None else f"{lack}: {why_absent(lack.topic, code)}"
 
 
 def outgoing(

@@ -5,9 +5,7 @@ and added as batches, in steps of a few milliseconds: the loop serves others bet
 """
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from odradek.base.errors import ApiError, ProducerFatal, TransactionAbortable
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.deliveries import Deliveries
 from odradek.client.aio.driver import Driver
+from odradek.client.aio.record_lists import Host
 from odradek.client.aio.table_deliveries import TableDelivery
 from odradek.client.columnar_partitioning import partitions_of_keys, rows_at_a_time
 from odradek.client.core.producer.delivery import ProducerCore
@@ -24,17 +23,8 @@ from odradek.client.core.producer.table_batches import Group, TableBatch, encode
 from odradek.client.core.producer.table_columns import NO_PARTITION, Rows, TableColumns
 from odradek.records.columnar.varints import Longs
 
-T = TypeVar("T")
-
 # Of `buffer.memory`, what is planned at once: batches of other calls find room beside it.
 _SHARE = 4
-
-
-class Host(Protocol):
-    """The producer, to which it adds them."""
-
-    async def until(self, attempt: Callable[[], T | Lack], max_block_ms: int) -> T:
-        """Try until it succeeds, whenever something has changed. Raises ApiError when the time is over."""
 
 
 class TableProducing:

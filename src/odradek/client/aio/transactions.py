@@ -12,8 +12,8 @@ from odradek.base.errors import ApiError, TransactionAbortable
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.arguments import committable, group_of
 from odradek.client.aio.driver import Driver
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.transaction import State, Step, Transaction
 from odradek.client.core.producer.transaction_core import TransactionCore

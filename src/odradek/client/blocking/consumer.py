@@ -49,10 +49,10 @@ from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted, te
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.blocking.calls import Calls
 from odradek.client.blocking.network_thread import NetworkThread
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.deserializing import Deserializer, converter
 from odradek.client.core.consumer.fetcher import Piece
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.waiting import Cause, Why
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ from typing import Final, NamedTuple
 
 from odradek.client.aio.deliveries import Receipt
 from odradek.client.aio.home import Misuse
-from odradek.client.aio.producer import Outgoing, Producer, closed
+from odradek.client.aio.producer import Producer, closed
 from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
+from odradek.client.core.producer.outgoing import Outgoing
 
 ROOM: Final = 1 << 18
 # How many records are added in one turn of the loop, which nothing may hold for long.

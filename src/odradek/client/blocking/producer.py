@@ -9,18 +9,19 @@ of its own.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from odradek.base.closing import Closing
 from odradek.client.aio import producer as aio
 from odradek.client.aio.arguments import seconds_of
-from odradek.client.aio.transactions import Offsets
+from odradek.client.aio.record_lists import ListDelivery
 from odradek.client.blocking.delivery import Delivery, TableDelivery
 from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
 from odradek.client.blocking.outbox import Outbox
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.producer.outgoing import Outgoing
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import ssl
 
     import pyarrow as pa
+
+    from odradek.client.aio.transactions import Offsets
 
 # How long the thread may take beyond the time that `close` was given.
 _GRACE_S: Final = 5.0
@@ -102,6 +105,15 @@ class Producer(Closing):
         self._network.run(there())
         return delivery
 
+    def append_all(self, records: Sequence[Outgoing], delivery: ListDelivery) -> None:
+        """See `aio.Producer.append_all`; behind what was sent before."""
+
+        async def there() -> None:
+            await self._outbox.emptied()
+            await self._producer.append_all(records, delivery)
+
+        self._network.run(there())
+
     def flush(self, timeout: float | None = None) -> None:
         """Send what was added so far, and return when each record of it is acknowledged or has failed.
 
@@ -133,7 +145,7 @@ class Producer(Closing):
         """Begin a transaction. Raises ApiError if one is open."""
         self._network.run(self._after_records(self._producer.begin_transaction))
 
-    def send_offsets_to_transaction(self, offsets: Offsets, group: GroupMetadata | str) -> None:
+    def send_offsets_to_transaction(self, offsets: "Offsets", group: GroupMetadata | str) -> None:
         """Commit these offsets of a group if, and when, the transaction is committed.
 
         An offset is that of the next record to read. `group` is `consumer.group_metadata()`, so that a member
@@ -188,6 +200,10 @@ class Producer(Closing):
     def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises ApiError as `send` does."""
         return self._network.run(self._producer.partitions_for(topic))
+
+    def partition_count(self, topic: str) -> int | None:
+        """See `aio.Producer.partition_count`."""
+        return self._network.run(self._producer.partition_count(topic))
 
     def why(self) -> list[Why]:
         """What the producer is waiting for, the worst cause first; empty if it has nothing to do."""

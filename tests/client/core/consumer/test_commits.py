@@ -7,8 +7,9 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.core.consumer.commits import Commit, OffsetAndMetadata
+from odradek.client.core.consumer.commits import Commit
 from odradek.client.core.consumer.partition_state import PartitionState
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,

@@ -8,8 +8,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ProducerFatal, TransactionAbortable
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.producer.batch import Done
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.settings import ProducerSettings

@@ -10,14 +10,14 @@ keeps its partitions, it goes on with the new one as long as the member has held
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import TopicPartition
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import Identity
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.requests import Send, ToCoordinator
 from odradek.client.refusal import known_code
 from odradek.wire.messages.offset_commit import (
@@ -37,15 +37,6 @@ _MEMBERSHIP_ENDED: Final = {
     ErrorCode.REBALANCE_IN_PROGRESS,
     ErrorCode.FENCED_INSTANCE_ID,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetAndMetadata:
-    """A committed position: the offset of the next record to read, and a note beside it."""
-
-    offset: Offset
-    metadata: str = ""
-    leader_epoch: LeaderEpoch = NO_EPOCH
 
 
 class Commit:

@@ -22,8 +22,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ProducerFatal, TransactionAbortable
 from odradek.base.ids import TopicPartition
-from odradek.client.core.consumer.commits import OffsetAndMetadata
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 
 
 class State(Enum):
