@@ -1,5 +1,6 @@
 """What one fetch answer brought is decoded piece by piece, however much lies in one batch."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from odradek.base.errors import InvalidRecord
 from odradek.base.ids import TopicPartition
 from odradek.client.core.consumer.completed_fetch import WORK_RECORDS_MAX, CompletedFetch
+from odradek.records.blocks import DecompressionLimit
 from odradek.records.builder import BatchBuilder
-from odradek.records.compression import Codec
+from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec, compress
+from odradek.records.header import HEADER_BYTES, computed_crc, read_header
 from odradek.wire.messages.fetch import PartitionData
 
 P0 = TopicPartition("orders", 0)
@@ -69,6 +72,45 @@ def test_what_decompresses_to_much_is_decompressed_elsewhere(codec: int) -> None
     assert taken(one, 1_000) == list(range(600))
     assert one.is_exhausted
     assert one.next_offset == 600
+
+
+def bomb(codec: int, size_bytes: int) -> bytes:
+    """A batch whose header and CRC are right, and whose body decompresses to so many bytes."""
+    body = compress(codec, bytes(size_bytes))
+    head = BatchBuilder(base_offset=0, codec=codec)
+    head.append(1_000, None, b"x")
+    made = bytearray(bytes(head.build())[:HEADER_BYTES]) + bytes(body)
+    made[8:12] = (len(made) - 12).to_bytes(4, "big")
+    made[17:21] = computed_crc(made, read_header(made)).to_bytes(4, "big")
+    return bytes(made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+@pytest.mark.parametrize("as_columns", [False, True])
+def test_a_bomb_is_refused_at_the_bound(codec: Codec, as_columns: bool) -> None:
+    """A fetch of some kilobytes must not take all memory: 64 MiB is the most that a batch may take."""
+    if as_columns:
+        pytest.importorskip("pyarrow")
+    one = completed(bomb(codec, DECOMPRESSED_BYTES_MAX + (1 << 20)))
+    columns = one.as_columns(with_headers=False) if as_columns else None
+    take = one.take if columns is None else columns.take
+    assert not take(1)
+    away = one.away
+    assert away is not None, "it is decompressed elsewhere"
+    tracemalloc.start()
+    try:
+        with pytest.raises(DecompressionLimit, match=r"take more than|are in more than") as refused:
+            away.call()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < DECOMPRESSED_BYTES_MAX + 1_000_000
+    one.has(away, refused.value)
+    for _ in range(2):
+        with pytest.raises(DecompressionLimit):
+            take(1)
+    assert one.next_offset == 0
 
 
 def test_what_cannot_be_decompressed_is_told_each_time() -> None:
