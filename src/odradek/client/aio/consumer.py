@@ -49,7 +49,7 @@ from odradek.client.core.backoff import Backoff
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import ConsumerCore
 from odradek.client.core.consumer.deserializing import Deserializer, converter
-from odradek.client.core.consumer.fetcher import Piece
+from odradek.client.core.consumer.fetcher import Fetcher, Piece
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.group_metadata import GroupMetadata
@@ -297,7 +297,7 @@ class Consumer:
             found = [] if self._core.change() is not None else take()
             if found:
                 return found
-            if await self._decompressed():
+            if await _decompressed(self._core.fetcher, self._loop):
                 continue
             left_ms = None if end_ms is None else end_ms - self._driver.now_ms
             if left_ms is not None and left_ms <= 0:
@@ -308,17 +308,6 @@ class Consumer:
                 await asyncio.sleep(0)
             else:
                 await self._driver.changed(left_ms)
-
-    async def _decompressed(self) -> bool:
-        """Have a large batch decompressed, if one is next; on another thread, which loses nothing."""
-        away = self._core.fetcher.away
-        if away is None:
-            return False
-        try:
-            away.of.has(away, await self._loop.run_in_executor(None, away.call))
-        except OdradekError as fault:
-            away.of.has(away, fault)
-        return True
 
     def _has_polled(self) -> None:
         """Note that the application polls. Raises WakeupError, before any record leaves the core."""
@@ -515,10 +504,7 @@ class Consumer:
     async def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""
         timeout = seconds_of(timeout)
-        if self._driver.is_closed:
-            return
-        if self._driver.home.is_forked:
-            self._driver.close()
+        if self._driver.is_closed or self._driver.home.is_forked:
             return
         self._driver.home.check("this consumer")
         try:
@@ -580,3 +566,15 @@ class Consumer:
 
     def _timeout(self, timeout: float | None) -> float:
         return self._api_timeout_s if timeout is None else seconds_of(timeout)
+
+
+async def _decompressed(fetcher: Fetcher, loop: asyncio.AbstractEventLoop) -> bool:
+    """Have a large batch decompressed, if one is next; on another thread, which loses nothing."""
+    away = fetcher.away
+    if away is None:
+        return False
+    try:
+        away.of.has(away, await loop.run_in_executor(None, away.call))
+    except OdradekError as fault:
+        away.of.has(away, fault)
+    return True
