@@ -66,6 +66,34 @@ async def test_records_are_stored_once_whatever_send_was_waiting_for(
 
 
 @simulate(brokers=1, seeds=2)
+async def test_of_a_table_whose_call_is_cancelled_the_first_rows_are_stored(cluster: Cluster) -> None:
+    pa = pytest.importorskip("pyarrow")
+    await cluster.create_topic("orders")
+    expected: list[str] = []
+    number, is_over = 0, False
+    async with Producer(cluster.bootstrap_servers, buffer_memory=3 * BIG, batch_size=BIG) as producer:
+        while not is_over:
+            for comes_first in (False, True):
+                rows = [f"{number}-{comes_first}-{row}" for row in range(8)]
+                table = pa.table({"value": [row.encode().ljust(BIG // 2) for row in rows]})
+                call = producer.produce_batch(table, topic="orders")
+                ended = await cancelled_at(call, number, comes_first=comes_first)
+                if ended is not None:
+                    assert (await ended.result).records == len(rows)
+                await (await producer.send("orders", b"between"))
+                found = await stored(cluster)
+                kept = [one for one in found if one in rows]
+                assert kept == rows[: len(kept)]
+                assert len(kept) == len(rows) or ended is None
+                expected += [*kept, "between"]
+                assert found == expected, "nothing comes later"
+                is_over = ended is not None
+            number += 1
+        assert producer.metrics()["buffer-available-bytes"] == 3 * BIG
+    assert number > 1
+
+
+@simulate(brokers=1, seeds=2)
 async def test_a_flush_a_close_and_a_question_can_be_cancelled(cluster: Cluster) -> None:
     await cluster.create_topic("orders")
     sure: list[str] = []
