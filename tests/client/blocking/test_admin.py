@@ -1,6 +1,7 @@
 """The blocking admin client, on a broker of this process."""
 
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,14 @@ def test_both_clients_have_the_same_operations_and_describe_them() -> None:
     for name in operations:
         assert (getattr(Admin, name).__doc__ or "").strip(), name
         assert getattr(Admin, name).__name__ == name
+
+
+@pytest.mark.parametrize("kind", [Admin, odradek.aio.Admin])
+def test_help_shows_the_arguments_of_an_operation(kind: type[Admin] | type[odradek.aio.Admin]) -> None:
+    assert list(signature(kind.create_topic).parameters)[:3] == ["self", "name", "partitions"]
+    admin = object.__new__(kind)
+    assert list(signature(admin.create_topic).parameters)[:2] == ["name", "partitions"]
+    assert not signature(admin.describe_cluster).parameters
 
 
 def test_nobody_there_is_an_error_in_its_time() -> None:

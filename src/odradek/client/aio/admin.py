@@ -11,6 +11,7 @@ The operations are in `client/core/admin`, and `operations` beside this file car
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from odradek.client.aio.operations import Operations
@@ -47,6 +48,10 @@ def _method(
     async def method(self: "Admin", /, *arguments: P.args, **named: P.kwargs) -> T:
         return await self.carry_out(operation(*arguments, **named), operation.__name__)
 
+    # `wraps` alone shows the operation's, in which the first argument would stand for the client.
+    shown = signature(operation)
+    client = Parameter("self", Parameter.POSITIONAL_ONLY)
+    method.__signature__ = shown.replace(parameters=[client, *shown.parameters.values()])  # type: ignore[attr-defined]
     return method
 
 
