@@ -10,8 +10,9 @@ from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
-from odradek.cli import administering, cluster_wait, directory_moves, move_progress, progress_lines
+from odradek.cli import cluster_wait, directory_moves, move_progress, progress_lines
 from odradek.cli.main import run
+from odradek.client import administering
 from odradek.client.bootstrap import Address
 from odradek.client.core.admin.operation import Operation, Pause
 from odradek.client.core.requests import Outcome, Send, ToController, ToCoordinator, ToNode
@@ -209,7 +210,7 @@ def connect_commands(monkeypatch: pytest.MonkeyPatch, made: ClusterWorld) -> Non
                 made.meanwhile.pop(0)()
             made.world.advance(int(seconds * 1000))
 
-    monkeypatch.setattr(administering, "opened", lambda settings: WorldAdmin(made, settings))
+    monkeypatch.setattr(administering, "opened", lambda settings, **_: WorldAdmin(made, settings))
     for module in (cluster_wait, directory_moves, move_progress, progress_lines):
         monkeypatch.setattr(module, "time", Clock)
 

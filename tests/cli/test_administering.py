@@ -7,13 +7,13 @@ from typing import ClassVar, TypeVar
 
 import pytest
 
-import odradek.cli.administering
+import odradek.client.administering
 from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused
-from odradek.cli.administering import about_one, admin_settings, administering
 from odradek.cli.connecting import ANSWER_MAX_S, answering_within
 from odradek.cli.main import WHERE_BROKERS_ARE, run
+from odradek.client.administering import about_one, admin_settings, administering
 from odradek.client.configuration import ClientConfig, from_properties
 from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import list_topics
@@ -107,7 +107,7 @@ class Lists(Closing):
     has_any = True
     timeouts_ms: ClassVar[list[int]] = []
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, **_: object) -> None:
         self.timeouts_ms.append(settings[REQUEST_TIMEOUT_MS])
 
     def reach(self) -> None:
@@ -139,7 +139,7 @@ class Lists(Closing):
 def test_a_list_without_some_brokers_says_so(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(odradek.cli.administering, "opened", Lists)
+    monkeypatch.setattr(odradek.client.administering, "opened", Lists)
     Lists.timeouts_ms.clear()
     assert run([command, "list"]) == 1
     assert Lists.timeouts_ms == [int(ANSWER_MAX_S * 1000)]

@@ -7,9 +7,10 @@ import pytest
 from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, TopicPartition
-from odradek.cli import administering, cluster, cluster_wait
+from odradek.cli import cluster, cluster_wait
 from odradek.cli.connecting import ANSWER_MAX_S
 from odradek.cli.main import run
+from odradek.client import administering
 from odradek.client.bootstrap import Address
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
 from odradek.client.configuration import ClientConfig
@@ -161,7 +162,7 @@ def test_no_broker_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         def sleep(seconds: float) -> None:
             now[0] += seconds
 
-    def refusing(settings: Settings) -> Refusing:
+    def refusing(settings: Settings, **_: object) -> Refusing:
         assert settings[REQUEST_TIMEOUT_MS] <= ANSWER_MAX_S * 1000
         assert settings[DEFAULT_API_TIMEOUT_MS] <= ANSWER_MAX_S * 1000
         return Refusing(ConnectionFailed("cannot connect to one:9092: connection refused"))
@@ -179,7 +180,7 @@ def test_a_refusal_that_stays_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused = ConnectionFailed("the password is wrong", ErrorCode.SASL_AUTHENTICATION_FAILED)
-    monkeypatch.setattr(administering, "opened", lambda settings: Refusing(refused))
+    monkeypatch.setattr(administering, "opened", lambda settings, **_: Refusing(refused))
     assert said(capsys, "describe", "--wait", code=1) == "odradek: the password is wrong\n"
 
 

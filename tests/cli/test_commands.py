@@ -15,10 +15,10 @@ import pytest
 
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.cli.administering import administering
 from odradek.cli.main import MODULES, run
 from odradek.cli.output import Column, show
 from odradek.cli.topics import delete_records_below
+from odradek.client.administering import administering
 from odradek.client.configuration import ClientConfig, from_properties, read_properties
 from odradek.testing import Broker
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

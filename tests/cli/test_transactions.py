@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka import Producer
 
 from odradek.base.ids import TopicPartition
-from odradek.cli.administering import administering
 from odradek.cli.main import run
+from odradek.client.administering import administering
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.open_transactions import find_hanging, open_transaction_at, producers_of
 from odradek.client.core.admin.operation import Operation, Pause

@@ -11,7 +11,6 @@ from typing import Any
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, TopicPartition
-from odradek.cli.administering import Admin, administering
 from odradek.cli.cluster_wait import WAIT_S, wait_until_well
 from odradek.cli.command_line import (
     JSON,
@@ -32,6 +31,7 @@ from odradek.cli.output import Column, colour_of_leader, merged, plain, say, say
 from odradek.cli.partition_names import partitions_named, read_partition_word
 from odradek.cli.reassign import COMMAND as REASSIGN
 from odradek.cli.watching import WATCH, watched
+from odradek.client.administering import Admin, administering
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState, Trouble
 from odradek.client.core.admin.cluster import Elected, Election, elect_leaders
 from odradek.client.core.admin.cluster_states import (

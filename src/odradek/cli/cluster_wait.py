@@ -19,10 +19,10 @@ from typing import Final
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.base.values import value
-from odradek.cli.administering import administering
 from odradek.cli.connecting import ANSWER_MAX_S, answering_within
 from odradek.cli.move_plan import numbered
 from odradek.cli.progress_lines import ProgressLines
+from odradek.client.administering import administering
 from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.cluster_state import ClusterState, Trouble
 from odradek.client.configuration import ClientConfig

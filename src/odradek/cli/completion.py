@@ -139,9 +139,9 @@ def _names(of: str, rest: list[str]) -> list[str]:
         return []
     from dataclasses import replace
 
-    from odradek.cli.administering import administering
     from odradek.cli.command_line import parse
     from odradek.cli.connecting import CONNECTION, client_config
+    from odradek.client.administering import administering
 
     connecting = Command("", "", words, CONNECTION)
     try:

@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from odradek.base.errors import OdradekError
 from odradek.base.topic_names import INTERNAL_TOPICS
-from odradek.cli.administering import administering
 from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, option
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
@@ -28,6 +27,7 @@ from odradek.cli.output import (
     sized,
 )
 from odradek.cli.watching import WATCH, watched
+from odradek.client.administering import administering
 from odradek.client.core.admin.figures import partitions_with_figures
 from odradek.client.core.admin.topics import describe_topics
 

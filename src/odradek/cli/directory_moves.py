@@ -11,10 +11,10 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.cli.administering import Admin
 from odradek.cli.directory_plan import DirectoryMove, is_in_place
 from odradek.cli.move_plan import numbered
 from odradek.cli.progress_lines import ProgressLines
+from odradek.client.administering import Admin
 from odradek.client.core.admin.log_dirs import (
     ReplicaLogDir,
     TopicPartitionReplica,

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.values import value
-from odradek.cli.administering import Admin
 from odradek.cli.reassignment_files import Directories
+from odradek.client.administering import Admin
 from odradek.client.core.admin.log_dirs import ReplicaLogDir, TopicPartitionReplica, log_directories_there
 from odradek.client.replica_placement import Replicas
 

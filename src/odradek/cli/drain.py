@@ -5,12 +5,12 @@ from typing import Final
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
-from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import JSON, Command, Options, number, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.move_plan import brokers_are, numbered, plan_for
 from odradek.cli.moving import EXECUTE, NO_WAIT, SAVE, THROTTLE, check_execution, show_or_carry_out
 from odradek.cli.output import say
+from odradek.client.administering import Admin, administering
 from odradek.client.cluster_state import ClusterState
 from odradek.client.core.admin.cluster_states import cluster_state
 from odradek.client.core.admin.configs import configs_of_brokers_there

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import (
     JSON,
     Command,
@@ -23,6 +22,7 @@ from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.offset_files import offset_rows, read_offsets
 from odradek.cli.output import Column, colour_of_state, counted, say, say_json, show
 from odradek.cli.watching import WATCH, watched
+from odradek.client.administering import Admin, administering
 from odradek.client.core.admin.groups import (
     alter_group_offsets,
     delete_group,

@@ -8,10 +8,10 @@ from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, TopicPartition
 from odradek.base.values import value
 from odradek.cli import names
-from odradek.cli.administering import Admin
 from odradek.cli.directory_plan import DirectoryMove
 from odradek.cli.output import Column, merged, say, show, sized, spans
 from odradek.cli.reassignment_files import Directories, log_dirs_of
+from odradek.client.administering import Admin
 from odradek.client.cluster_state import ClusterPartition, ClusterState
 from odradek.client.core.admin.figures import log_sizes
 from odradek.client.core.admin.reassignments import Move

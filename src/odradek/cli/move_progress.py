@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from odradek.base.ids import NO_BROKER, TopicPartition
-from odradek.cli.administering import Admin
 from odradek.cli.move_plan import PlannedMove, numbered
 from odradek.cli.output import sized
 from odradek.cli.progress_lines import ProgressLines
+from odradek.client.administering import Admin
 from odradek.client.cluster_state import ClusterState
 from odradek.client.core.admin.cluster_states import cluster_state
 from odradek.client.core.admin.figures import log_sizes

@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping
 from odradek.base.errors import ElementsRefused, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.values import value
-from odradek.cli.administering import Admin
 from odradek.cli.command_line import Options, UsageError, flag, number, option
 from odradek.cli.directory_moves import ask_for, ask_until_begun, follow_directories
 from odradek.cli.move_plan import Plan, numbered, plan_document, show_plan
 from odradek.cli.move_progress import follow
 from odradek.cli.output import say, say_json
 from odradek.cli.reassignment_files import Reassignments, write_reassignments
+from odradek.client.administering import Admin
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.cluster_states import partition_states
 from odradek.client.core.admin.log_dirs import TopicPartitionReplica

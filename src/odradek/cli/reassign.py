@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import JSON, Command, Options, UsageError, flag, number, option, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.directory_moves import directory_states, give_up
@@ -30,6 +29,7 @@ from odradek.cli.moving import (
 from odradek.cli.output import Column, say, sentences, show
 from odradek.cli.partition_names import partitions_named
 from odradek.cli.reassignment_files import Directories, Reassignments, read_reassignments
+from odradek.client.administering import Admin, administering
 from odradek.client.cluster_state import ClusterState
 from odradek.client.core.admin.cluster_states import cluster_state
 from odradek.client.core.admin.reassignments import Move, list_partition_reassignments

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused, SettingError
 from odradek.base.ids import BrokerId, Offset, TopicPartition
-from odradek.cli.administering import Admin, about_one, administering
 from odradek.cli.command_line import (
     JSON,
     Command,
@@ -22,6 +21,7 @@ from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
 from odradek.cli.replica_lists import EXAMPLE, read_replica_lists
 from odradek.cli.setting_hints import hinting
+from odradek.client.administering import Admin, about_one, administering
 from odradek.client.core.admin.configs import describe_configs
 from odradek.client.core.admin.figures import figures_of, partitions_with_figures
 from odradek.client.core.admin.offsets import TO_THE_END, delete_records

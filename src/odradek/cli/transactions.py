@@ -5,7 +5,6 @@ import time
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.cli.administering import Admin, administering
 from odradek.cli.command_line import (
     JSON,
     Argument,
@@ -21,6 +20,7 @@ from odradek.cli.command_line import (
 from odradek.cli.connecting import CONNECTION, answering_within, client_config, raise_if_missing
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_state, counted, say, show, timed
+from odradek.client.administering import Admin, administering
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.open_transactions import (
     find_hanging,

@@ -12,9 +12,10 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.values import value
+from odradek.client.administering import Admin
 from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.lag import Lag
-from odradek.client.group_admin import GroupAdmin
+from odradek.client.core.admin.groups import describe_group, list_group_offsets
+from odradek.client.core.admin.lag import Lag, group_lag
 from odradek.client.group_description import GroupDescription
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.record_reader import FetchedRecord
@@ -31,6 +32,9 @@ _PASSING: Final = frozenset(
         ErrorCode.LEADER_NOT_AVAILABLE,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.BROKER_NOT_AVAILABLE,
     }
 )
 
@@ -52,9 +56,9 @@ def is_passing(error: ApiError) -> bool:
     return isinstance(error, ConnectionFailed) or error.code in _PASSING
 
 
-def look_at_rest(admin: GroupAdmin, group: str, members: int | None) -> Look[GroupDescription]:
+def look_at_rest(admin: Admin, group: str, members: int | None) -> Look[GroupDescription]:
     """Finds the group if it has `members` members (None: at least one) and no rebalance is under way."""
-    return look_at_description(admin.describe(group), members)
+    return look_at_description(admin.carry_out(describe_group(group)), members)
 
 
 def look_at_description(found: GroupDescription, members: int | None) -> Look[GroupDescription]:
@@ -66,17 +70,18 @@ def look_at_description(found: GroupDescription, members: int | None) -> Look[Gr
     return Look(found if is_right and is_at_rest else None, words)
 
 
-def look_for_lag(admin: GroupAdmin, group: str, topic: str | None) -> Look[list[Lag]]:
+def look_for_lag(admin: Admin, config: ClientConfig, group: str, topic: str | None) -> Look[list[Lag]]:
     """Finds the group's partitions if no record follows a committed offset.
 
-    With `topic`, all partitions of that topic count, else those with a committed offset or a member.
+    With `topic`, all partitions of that topic count, else those with a committed offset or a member. `config`
+    is that of who reads what was not read yet.
     """
-    rows = [row for row in admin.lag(group) if topic is None or row.partition.topic == topic]
+    rows = [row for row in admin.carry_out(group_lag(group)) if topic is None or row.partition.topic == topic]
     told = {row.partition for row in rows}
-    for one in admin.committed(group):
+    for one in admin.carry_out(list_group_offsets(group, require_stable=False)):
         if one not in told and topic in (None, one.topic):
             return Look(None, f"group {group} may be behind: {one} has no leader")
-    behind = _behind(admin.config, rows, topic)
+    behind = _behind(config, rows, topic)
     if (rows or topic is not None) and not behind:
         return Look(rows)
     said = ", ".join(f"{partition} by {count}" for partition, count in behind.items())

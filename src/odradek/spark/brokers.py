@@ -1,15 +1,17 @@
 """How the brokers of one cluster are reached, and how topics that a writer of ours writes are read there."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
-from odradek.client.admin import Admin
+from odradek.client.administering import Admin, administering
 from odradek.client.cluster import EARLIEST, LATEST
 from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.configs import TOPIC_RESOURCE
+from odradek.client.core.admin.cluster import describe_cluster
+from odradek.client.core.admin.configs import describe_configs
 from odradek.client.protection import read_protection
 from odradek.spark.batch_planning import Planning, with_attempts
 from odradek.spark.offset_ranges import OffsetRange
@@ -41,14 +43,15 @@ class Brokers:
             }
         )
 
-    def admin(self) -> Admin:
+    def admin(self) -> AbstractContextManager[Admin]:
         """An admin client. Raises ConnectionFailed."""
-        return Admin(ClientConfig(self.bootstrap_servers, security=read_protection(dict(self.protection))))
+        security = read_protection(dict(self.protection))
+        return administering(ClientConfig(self.bootstrap_servers, security=security))
 
     def cluster_id(self) -> str:
         """The id of their cluster. Raises ConnectionFailed."""
         with self.admin() as admin:
-            return admin.cluster_id()
+            return admin.carry_out(describe_cluster()).cluster_id
 
     def require_topic(self, topic: str, setting: str) -> None:
         """Raises SettingError if there is no such topic: its partitions are for the user to choose."""
@@ -62,10 +65,8 @@ class Brokers:
     def is_compacted(self, topic: str) -> bool:
         """Whether a record is lost once there is a newer one of its key. Raises OdradekError."""
         with self.admin() as admin:
-            policies = [
-                str(one.value) for one in admin.describe_configs(TOPIC_RESOURCE, topic) if one.name == _POLICY
-            ]
-        return any("compact" in one for one in policies)
+            entries = admin.carry_out(describe_configs("topic", topic))
+        return any("compact" in str(one.value) for one in entries if one.name == _POLICY)
 
 
 def committed_ranges(options: SourceOptions) -> list[OffsetRange]:

@@ -16,6 +16,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.blocking.producer import Producer
+from odradek.client.core.admin.topics import NewTopic, await_leaders, create_topics
 from odradek.spark.brokers import Brokers, committed_ranges
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.range_reader import read_range
@@ -101,8 +102,8 @@ def begun(producer: Producer) -> Producer:
 def _make_marker_topic(brokers: Brokers, topic: str) -> None:
     with brokers.admin() as admin:
         try:
-            admin.create_topic(topic, partitions=1, configs=_MARKER_CONFIGS)
+            admin.carry_out(create_topics([NewTopic(topic, 1, configs=_MARKER_CONFIGS)]))
         except ApiError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
-        admin.wait_until_known(topic, 1)
+        admin.carry_out(await_leaders(topic, 1))

@@ -244,9 +244,10 @@ class Broker(ClientVerbs):
         configs: Mapping[str, SettingValue] | None = None,
     ) -> str:
         """Create a topic, by default under a new name; returns the name as soon as the topic is usable."""
+        from odradek.client.core.admin.topics import NewTopic
+
         topic = name or f"topic-{uuid.uuid4().hex[:12]}"
-        with self._admin() as admin:
-            admin.create_topic(topic, partitions=partitions, configs=setting_texts(configs or {}))
+        self._create_topic(NewTopic(topic, partitions, configs=setting_texts(configs or {})))
         return topic
 
     @ends_at_caller

@@ -11,9 +11,12 @@ from odradek.testing.tested_group import WAIT_S, TestedGroup
 from odradek.testing.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:  # imported when a test first needs them: a broker starts sooner
+    from contextlib import AbstractContextManager
+
     from odradek.base.ids import BrokerId
-    from odradek.client.admin import Admin
+    from odradek.client.administering import Admin
     from odradek.client.core.admin.lag import Lag
+    from odradek.client.core.admin.topics import NewTopic
     from odradek.client.group_description import GroupDescription
     from odradek.server.admin.position_watch import Ask
     from odradek.testing.group_waits import GroupWaits
@@ -31,14 +34,19 @@ class ClientVerbs(ABC):
     @ends_at_caller
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
-        with self._admin() as admin:
-            admin.delete_topic(name)
+        from odradek.client.administering import about_one
+        from odradek.client.core.admin.topics import delete_topics
+
+        with self._admin() as admin, about_one(name):
+            admin.carry_out(delete_topics([name]))
 
     @ends_at_caller
     def topics(self) -> list[str]:
         """The names of all topics except internal ones."""
+        from odradek.client.core.admin.topics import list_topics
+
         with self._admin() as admin:
-            return [topic.name for topic in admin.list_topics() if not topic.internal]
+            return admin.carry_out(list_topics())
 
     # --- records
 
@@ -122,11 +130,18 @@ class ClientVerbs(ABC):
     def _fault_asks(self) -> Mapping[BrokerId, Ask]:
         """Of each broker that answers, what lets it carry out a request about faults."""
 
-    def _admin(self) -> Admin:
-        from odradek.client.admin import Admin
+    def _create_topic(self, topic: NewTopic) -> None:
+        from odradek.client.administering import about_one
+        from odradek.client.core.admin.topics import create_topics
+
+        with self._admin() as admin, about_one(topic.name):
+            admin.carry_out(create_topics([topic]))
+
+    def _admin(self) -> AbstractContextManager[Admin]:
+        from odradek.client.administering import administering
         from odradek.testing.own_client import own_client
 
-        return Admin(own_client(self._servers()))
+        return administering(own_client(self._servers()))
 
     def _topics(self) -> TopicAccess:
         from odradek.testing.topic_access import TopicAccess  # imports the codecs: a start needs none

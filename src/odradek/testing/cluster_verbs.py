@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.admin_connection import CoordinatorKey
+from odradek.client.core.requests import CoordinatorKind, ToNode
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.testing.client_verbs import ClientVerbs
 from odradek.testing.deadline import Deadline, WaitTimeout
@@ -19,7 +19,7 @@ from odradek.testing.tested_group import WAIT_S
 from odradek.testing.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:
-    from odradek.client.cluster_admin import ClusterAdmin
+    from odradek.client.administering import Admin
     from odradek.client.cluster_state import ClusterPartition, ClusterState
     from odradek.client.configuration import ClientConfig
 
@@ -40,10 +40,10 @@ _COMING: Final = frozenset(
     }
 )
 """Errors that go away by themselves while a broker has just been lost or has just come."""
-_KEYS: Final = {"group": CoordinatorKey.GROUP, "transaction": CoordinatorKey.TRANSACTION}
+_KEYS: Final = {"group": CoordinatorKind.GROUP, "transaction": CoordinatorKind.TRANSACTION}
 
 
-def _key_kind(kind: str) -> CoordinatorKey:
+def _key_kind(kind: str) -> CoordinatorKind:
     """Raises OdradekError for a kind that has no coordinators."""
     if kind not in _KEYS:
         raise OdradekError(f"kind is one of {', '.join(_KEYS)}, not {kind!r}")
@@ -62,7 +62,7 @@ class ClusterVerbs(ClientVerbs):
     def leader_of(self, topic: str, partition: int = 0, *, timeout: float = WAIT_S) -> BrokerId:
         """Returns the leader of a partition as soon as it has one that answers. Raises WaitTimeout."""
 
-        def leader(admin: ClusterAdmin) -> BrokerId | None:
+        def leader(admin: Admin) -> BrokerId | None:
             found = self._partition(admin, topic, partition).leader
             return found if found in self._answering_ids() else None
 
@@ -72,8 +72,10 @@ class ClusterVerbs(ClientVerbs):
     def controller(self, *, timeout: float = WAIT_S) -> BrokerId:
         """Returns the controller as soon as it is a broker that answers. Raises WaitTimeout."""
 
-        def controller(admin: ClusterAdmin) -> BrokerId | None:
-            found = admin.describe().controller_id
+        from odradek.client.core.admin.cluster import describe_cluster
+
+        def controller(admin: Admin) -> BrokerId | None:
+            found = admin.carry_out(describe_cluster()).controller
             return found if found in self._answering_ids() else None
 
         return self._wait(controller, "no broker that answers is the controller", timeout)
@@ -159,9 +161,11 @@ class ClusterVerbs(ClientVerbs):
     def _answering_ids(self) -> Sequence[BrokerId]:
         """The brokers that run, and are neither paused nor isolated from the metadata store."""
 
-    def _coordinator(self, kind: CoordinatorKey, key: str, timeout: float) -> BrokerId:
-        def coordinator(admin: ClusterAdmin) -> BrokerId | None:
-            found = admin.coordinator_of(kind, key)
+    def _coordinator(self, kind: CoordinatorKind, key: str, timeout: float) -> BrokerId:
+        from odradek.client.core.admin.cluster import coordinator_of
+
+        def coordinator(admin: Admin) -> BrokerId | None:
+            found = admin.carry_out(coordinator_of(kind, key))
             return found if found in self._answering_ids() else None
 
         otherwise = f"no broker that answers coordinates the {kind.name.lower()} {key!r}"
@@ -169,32 +173,35 @@ class ClusterVerbs(ClientVerbs):
 
     def _state_of(self, broker_id: BrokerId) -> ClusterState | None:
         """What one broker knows; None if it does not answer."""
-        from odradek.client.cluster_admin import ClusterAdmin
+        from odradek.client.administering import administering
+        from odradek.client.core.admin.cluster_states import cluster_state
 
         if broker_id not in self._answering_ids():
             return None
         try:
-            with ClusterAdmin(own_client(self.address_of(broker_id))) as admin:
-                return admin.describe()
+            with administering(own_client(self.address_of(broker_id)), tries_again=False) as admin:
+                return admin.carry_out(cluster_state(ToNode(broker_id)))
         except (ConnectionFailed, ApiError):
             return None
 
-    def _partition(self, admin: ClusterAdmin, topic: str, partition: int) -> ClusterPartition:
+    def _partition(self, admin: Admin, topic: str, partition: int) -> ClusterPartition:
         """Raises ApiError, which the caller waits for to pass, if it is not known."""
+        from odradek.client.core.admin.cluster_states import partition_states
+
         wanted = TopicPartition(topic, partition)
-        for one in admin.partitions([topic])[0]:
+        for one in admin.carry_out(partition_states([topic]))[0]:
             if one.topic_partition == wanted:
                 return one
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {wanted}")
 
-    def _wait(self, ask: Callable[[ClusterAdmin], T | None], otherwise: str, timeout: float) -> T:
+    def _wait(self, ask: Callable[[Admin], T | None], otherwise: str, timeout: float) -> T:
         """Returns the first answer that is not None. Raises WaitTimeout."""
-        from odradek.client.cluster_admin import ClusterAdmin
+        from odradek.client.administering import administering
 
         deadline, last = Deadline(timeout), ""
         while not deadline.is_over():
             try:
-                with ClusterAdmin(own_client(self._servers())) as admin:
+                with administering(own_client(self._servers()), tries_again=False) as admin:
                     found = ask(admin)
                 if found is not None:
                     return found

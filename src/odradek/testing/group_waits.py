@@ -6,8 +6,8 @@ from typing import Final, TypeVar
 
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
+from odradek.client.administering import Admin, administering
 from odradek.client.core.admin.lag import Lag
-from odradek.client.group_admin import GroupAdmin
 from odradek.client.group_description import GroupDescription
 from odradek.client.group_looks import Look, is_passing, look_at_rest, look_for_lag
 from odradek.server.admin.position_watch import Ask, PositionWatch
@@ -39,20 +39,25 @@ class GroupWaits:
 
         With `topic`, all partitions of that topic count, else those with a committed offset or a member.
         """
-        return self._until(lambda admin: look_for_lag(admin, group, topic), "no lag", timeout_s)
+
+        def look(admin: Admin) -> Look[list[Lag]]:
+            return look_for_lag(admin, own_client(self._bootstrap_servers()), group, topic)
+
+        return self._until(look, "no lag", timeout_s)
 
     def position_resolved(self, group: str, *, members: int | None, timeout_s: float) -> GroupDescription:
         """Returns the group once it is at rest and its members fetch all that they were assigned."""
         with PositionWatch(group, members, self._brokers) as watch:
             return self._until(watch.look, "the positions of its members", timeout_s)
 
-    def _until(self, look: Callable[[GroupAdmin], Look[T]], wanted: str, timeout_s: float) -> T:
+    def _until(self, look: Callable[[Admin], Look[T]], wanted: str, timeout_s: float) -> T:
         """Returns the first thing that `look` finds. Raises WaitTimeout with `look`'s words."""
         deadline = Deadline(timeout_s)
         words = ""
         while True:
             try:
-                with GroupAdmin(own_client(self._bootstrap_servers())) as admin:
+                config = own_client(self._bootstrap_servers())
+                with administering(config, tries_again=False) as admin:
                     while True:
                         seen = look(admin)
                         if seen.found is not None:

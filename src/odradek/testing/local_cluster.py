@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.admin_connection import CoordinatorKey
+from odradek.client.core.requests import CoordinatorKind
 from odradek.server.handlers.registry import Handlers
 from odradek.testing.broker import TEST_SETTINGS, WITH_LOGS
 from odradek.testing.cluster_verbs import ClusterVerbs
@@ -317,14 +317,10 @@ class LocalCluster(ClusterVerbs):
 
         Returns its name when all its replicas are in sync.
         """
+        from odradek.client.core.admin.topics import NewTopic
+
         topic = name or f"topic-{uuid.uuid4().hex[:12]}"
-        with self._admin() as admin:
-            admin.create_topic(
-                topic,
-                partitions=partitions,
-                replication_factor=replication_factor,
-                configs=setting_texts(configs or {}),
-            )
+        self._create_topic(NewTopic(topic, partitions, replication_factor, setting_texts(configs or {})))
         self.wait_in_sync(topic)
         return topic
 
@@ -391,7 +387,7 @@ class LocalCluster(ClusterVerbs):
                 started.result()
         self.wait_in_sync()
         # Their topics cannot be made while a broker is missing: a test may kill one before it needs them.
-        for kind in CoordinatorKey:
+        for kind in CoordinatorKind:
             self._coordinator(kind, "first", WAIT_S)
         self.wait_in_sync()
 

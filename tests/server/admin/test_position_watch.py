@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pytest
 
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.group_admin import GroupAdmin
+from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.requests import ToCoordinator
 from odradek.client.group_description import GroupDescription, MemberDescription
 from odradek.server.admin import position_watch
 from odradek.server.admin.position_watch import Ask, PositionWatch
 from odradek.server.faults.fetch_watches import FetchWatches
+
+T = TypeVar("T")
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -62,12 +65,15 @@ def scene() -> Scene:
 
 
 def looks(scene: Scene, watch: PositionWatch) -> Callable[[], tuple[bool, str]]:
-    class Described(GroupAdmin):
-        def __init__(self) -> None:
-            """Has no connection."""
+    class Described:
+        """An admin client that is only asked to describe the group."""
 
-        def describe(self, group: str) -> GroupDescription:
-            return scene.describe(group)
+        def carry_out(self, operation: Operation[T]) -> T:
+            asked = next(operation)
+            assert not isinstance(asked, Pause)
+            assert [send.to for send in asked] == [ToCoordinator("g")]
+            operation.close()
+            return cast(T, scene.describe("g"))
 
     admin = Described()
 

@@ -42,9 +42,13 @@ T = TypeVar("T")
 class Operations:
     """See the module; used on one loop. Its operations raise ApiError for refusals."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Nothing is connected before the first operation."""
+    def __init__(self, settings: Settings, *, tries_again: bool = True) -> None:
+        """Nothing is connected before the first operation.
+
+        Without `tries_again` an operation fails where it would pause, with the reason.
+        """
         self._settings = settings
+        self._tries_again = tries_again
         # None until the first operation, which has a running loop.
         self._driver: Driver | None = None
         # The operations that have not ended, the oldest first (the values mean nothing).
@@ -126,7 +130,7 @@ class Operations:
 
     async def _pause(self, driver: Driver, pause: Pause, deadline_ms: int) -> None:
         """Wait before the next attempt. Raises why the last one failed if there is no time for another."""
-        if self._is_closed:
+        if self._is_closed or not self._tries_again:
             raise pause.error
         for send, code in pause.refused:
             driver.routing.refused(send, code)

@@ -12,11 +12,13 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from odradek.client.admin_connection import CoordinatorKey
+from odradek.client.administering import Admin, administering
 from odradek.client.cluster_state import ClusterPartition
 from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.cluster import Election
-from odradek.client.reassignment_admin import ReassignmentAdmin
+from odradek.client.core.admin.cluster import Election, coordinator_of, elect_leaders
+from odradek.client.core.admin.cluster_states import partition_states
+from odradek.client.core.admin.reassignments import alter_partition_reassignments
+from odradek.client.core.requests import CoordinatorKind
 from odradek.coordinator.placement import partition_for
 
 _LOOK_S: Final = 0.02
@@ -30,23 +32,23 @@ def move_leader(
     Raises ApiError if it has no replica or is not in sync, and with REQUEST_TIMED_OUT if it does not lead in
     time.
     """
-    with ReassignmentAdmin(config) as admin:
+    with administering(config, tries_again=False) as admin:
         return _moved(admin, partition, to, time.monotonic() + timeout_s)
 
 
 def move_coordinator(
-    config: ClientConfig, kind: CoordinatorKey, key: str, to: BrokerId | None, timeout_s: float
+    config: ClientConfig, kind: CoordinatorKind, key: str, to: BrokerId | None, timeout_s: float
 ) -> BrokerId:
     """Let a broker coordinate a group or transactional id, by default another one that is in sync.
 
     All that share its partition move with it. Returns the broker. Raises as `move_leader`.
     """
     deadline_s = time.monotonic() + timeout_s
-    with ReassignmentAdmin(config) as admin:
-        topic = OFFSETS_TOPIC if kind is CoordinatorKey.GROUP else TRANSACTION_STATE_TOPIC
+    with administering(config, tries_again=False) as admin:
+        topic = OFFSETS_TOPIC if kind is CoordinatorKind.GROUP else TRANSACTION_STATE_TOPIC
         while _coordinator(admin, kind, key) is None:  # asking makes the topic, where it is missing
             _wait(deadline_s, f"nobody coordinates {kind.name.lower()} {key!r} in time")
-        partitions, _ = admin.partitions([topic])
+        partitions, _ = admin.carry_out(partition_states([topic]))
         named = TopicPartition(topic, partition_for(key, len(partitions)))
         state = _state_of(admin, named)
         if to is None:
@@ -57,9 +59,7 @@ def move_coordinator(
         return to
 
 
-def _moved(
-    admin: ReassignmentAdmin, partition: TopicPartition, to: BrokerId | None, deadline_s: float
-) -> BrokerId:
+def _moved(admin: Admin, partition: TopicPartition, to: BrokerId | None, deadline_s: float) -> BrokerId:
     state = _state_of(admin, partition)
     wanted = state.replicas[0] if to is None else to
     if wanted not in state.replicas:
@@ -74,11 +74,10 @@ def _moved(
         )
     if state.replicas[0] != wanted:
         others = [one for one in state.replicas if one != wanted]
-        for refused in admin.reassign({partition: (wanted, *others)}):
-            raise ApiError(refused.code, f"{partition}: {refused.message}")
+        admin.carry_out(alter_partition_reassignments({partition: (wanted, *others)}))
         while _state_of(admin, partition).replicas[0] != wanted:
             _wait(deadline_s, f"broker {wanted} is not the preferred leader of {partition} in time")
-    for result in admin.elect(Election.PREFERRED, [partition]):
+    for result in admin.carry_out(elect_leaders(Election.PREFERRED, [partition])):
         if result.code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED):
             raise ApiError(result.code, f"{partition}: {result.message}")
     while _state_of(admin, partition).leader != wanted:
@@ -86,17 +85,17 @@ def _moved(
     return wanted
 
 
-def _state_of(admin: ReassignmentAdmin, partition: TopicPartition) -> ClusterPartition:
-    for one in admin.partitions([partition.topic])[0]:
+def _state_of(admin: Admin, partition: TopicPartition) -> ClusterPartition:
+    for one in admin.carry_out(partition_states([partition.topic]))[0]:
         if one.topic_partition == partition:
             return one
     raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {partition}")
 
 
-def _coordinator(admin: ReassignmentAdmin, kind: CoordinatorKey, key: str) -> BrokerId | None:
+def _coordinator(admin: Admin, kind: CoordinatorKind, key: str) -> BrokerId | None:
     """None while there is none."""
     try:
-        return admin.coordinator_of(kind, key)
+        return admin.carry_out(coordinator_of(kind, key))
     except ApiError as error:
         if error.code is not ErrorCode.COORDINATOR_NOT_AVAILABLE:
             raise

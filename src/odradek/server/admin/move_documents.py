@@ -13,8 +13,8 @@ from typing import Final
 
 from odradek.base.errors import ApiError, FaultRefused
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.admin_connection import CoordinatorKey
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.requests import CoordinatorKind
 from odradek.server.admin.leader_moves import move_coordinator, move_leader
 from odradek.server.faults.fields import Document, number_in, text_in
 from odradek.server.faults.rules import HELPERS_CLIENT_ID
@@ -50,7 +50,7 @@ def planned_move(document: Document, bootstrap_servers: str) -> Callable[[], dic
         return _refusing(lambda: {"leader": move_leader(config, named, to, TIMEOUT_S)})
     if ("group" in document) == ("transactional_id" in document):
         raise FaultRefused("move_coordinator takes either a group or a transactional_id")
-    kind = CoordinatorKey.GROUP if "group" in document else CoordinatorKey.TRANSACTION
+    kind = CoordinatorKind.GROUP if "group" in document else CoordinatorKind.TRANSACTION
     key = text_in(document, "group" if "group" in document else "transactional_id")
     return _refusing(lambda: {"coordinator": move_coordinator(config, kind, key, to, TIMEOUT_S)})
 

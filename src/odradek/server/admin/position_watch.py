@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from odradek.base.closing import Closing
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.group_admin import GroupAdmin
+from odradek.client.administering import Admin
 from odradek.client.group_description import GroupDescription
 from odradek.client.group_looks import Look, look_at_rest
 
@@ -50,7 +50,7 @@ class PositionWatch(Closing):
         # The watch of each broker.
         self._watches: dict[BrokerId, int] = {}
 
-    def look(self, admin: GroupAdmin) -> Look[GroupDescription]:
+    def look(self, admin: Admin) -> Look[GroupDescription]:
         """Finds the group if it is at rest and its members have fetched all that they were assigned since."""
         seen = look_at_rest(admin, self._group, self._members)
         if seen.found is None:

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from odradek.base.errors import ApiError, FaultRefused
 from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.client.administering import Admin, administering
 from odradek.client.configuration import ClientConfig
-from odradek.client.group_admin import GroupAdmin
 from odradek.client.group_looks import Look, is_passing, look_at_rest, look_for_lag
 from odradek.server.admin.position_watch import Ask, PositionWatch
 from odradek.server.faults.documents import FaultRequests
@@ -59,7 +59,10 @@ async def waited(document: Document, faults: FaultRequests, is_gone: Callable[[]
     if name == "wait_stable":
         return await _until(lambda admin: look_at_rest(admin, group, members), faults, timeout_s, is_gone)
     if name == "wait_lag_zero":
-        return await _until(lambda admin: look_for_lag(admin, group, topic), faults, timeout_s, is_gone)
+        reading = _own_client(faults)
+        return await _until(
+            lambda admin: look_for_lag(admin, reading, group, topic), faults, timeout_s, is_gone
+        )
     watch = PositionWatch(group, members, _only(faults), faults.leads)
     try:
         return await _until(watch.look, faults, timeout_s, is_gone)
@@ -68,7 +71,7 @@ async def waited(document: Document, faults: FaultRequests, is_gone: Callable[[]
 
 
 async def _until(
-    look: Callable[[GroupAdmin], Look[Any]],
+    look: Callable[[Admin], Look[Any]],
     faults: FaultRequests,
     timeout_s: float,
     is_gone: Callable[[], Awaitable[bool]],
@@ -76,7 +79,7 @@ async def _until(
     """Look on another thread until something is found; returns it as JSON has it. Raises FaultRefused."""
     clock = asyncio.get_running_loop().time
     deadline_s = clock() + timeout_s
-    config = ClientConfig(faults.bootstrap_servers, client_id=HELPERS_CLIENT_ID)
+    config = _own_client(faults)
     while True:
         seen = await asyncio.to_thread(_one_look, look, config)
         if isinstance(seen.found, list):
@@ -90,10 +93,14 @@ async def _until(
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _one_look(look: Callable[[GroupAdmin], Look[Any]], config: ClientConfig) -> Look[Any]:
+def _own_client(faults: FaultRequests) -> ClientConfig:
+    return ClientConfig(faults.bootstrap_servers, client_id=HELPERS_CLIENT_ID)
+
+
+def _one_look(look: Callable[[Admin], Look[Any]], config: ClientConfig) -> Look[Any]:
     """Raises FaultRefused for an error that does not pass."""
     try:
-        with GroupAdmin(config) as admin:
+        with administering(config, tries_again=False) as admin:
             return look(admin)
     except ApiError as error:
         if not is_passing(error):

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from odradek.base.uuids import render_uuid
+from odradek.client.administering import administering
 from odradek.client.cluster import EARLIEST, LATEST, Offsets
 from odradek.client.configuration import ClientConfig
-from odradek.client.group_admin import GroupAdmin
+from odradek.client.core.admin.groups import alter_group_offsets
 from odradek.client.protection import read_protection
 from odradek.spark.batch_planning import Planning, with_attempts
 from odradek.spark.offset_ranges import OffsetRange
@@ -77,5 +78,5 @@ class ClusterTopics:
     def commit_to_group(self, offsets: Offsets) -> None:
         """Set the group's offsets. Raises OdradekError, also when the group has members."""
         security = read_protection(dict(self._description.protection))
-        with GroupAdmin(ClientConfig(self._description.bootstrap_servers, security=security)) as admin:
-            admin.commit(self._description.group, offsets)
+        with administering(ClientConfig(self._description.bootstrap_servers, security=security)) as admin:
+            admin.carry_out(alter_group_offsets(self._description.group, offsets))

@@ -9,10 +9,18 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.base.values import value
 from odradek.client.core.admin.operation import Operation, ask, check_all_told
-from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Destination, Send, ToAny, ToController
+from odradek.client.core.requests import (
+    REQUEST_TIMEOUT_MS,
+    CoordinatorKind,
+    Destination,
+    Send,
+    ToAny,
+    ToController,
+)
 from odradek.client.refusal import known_code, raise_for
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from odradek.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 _DESCRIBE_CLUSTER_VERSION_MAX: Final = 1
 """The later one can list brokers that are fenced, which are no destinations."""
@@ -101,6 +109,19 @@ def describe_cluster_at(to: Destination) -> Operation[ClusterDescription]:
     return ClusterDescription(
         answer.cluster_id, answer.controller_id, sorted(brokers, key=lambda one: one.broker_id)
     )
+
+
+def coordinator_of(kind: CoordinatorKind, key: str) -> Operation[BrokerId]:
+    """The coordinator of a group or transactional id.
+
+    Raises ApiError, with COORDINATOR_NOT_AVAILABLE while there is none.
+    """
+    request = FindCoordinatorRequest(key=key, key_type=kind, coordinator_keys=[key])
+    answer = yield from ask(Send(ToAny(), request), FindCoordinatorResponse, lambda _: [])
+    # Up to version 3 the answer has one coordinator, in fields of its own.
+    one = answer.coordinators[0] if answer.coordinators else answer
+    raise_for(one.error_code, one.error_message, about=f"no coordinator of {kind.name.lower()} {key!r}")
+    return one.node_id
 
 
 def broker_ids() -> Operation[list[BrokerId]]:

@@ -1,6 +1,6 @@
-"""The admin client of the commands: `odradek.Admin` without the operations that a command does not use.
+"""`odradek.Admin` for this package's own commands and tests: without the operations that they do not use.
 
-    with administering(client_config(options)) as admin:
+    with administering(config) as admin:
         topics = admin.carry_out(describe_topics())
 
 What loads the event loop is imported when the client is made, so that help and wrong use load none of it.
@@ -23,30 +23,32 @@ T = TypeVar("T")
 
 
 class Admin(Protocol):
-    """What commands need of an admin client."""
+    """What its users need of an admin client."""
 
     def carry_out(self, operation: Operation[T]) -> T:
         """Carry out an operation; returns its result. Raises ApiError for refusals."""
 
 
 @contextmanager
-def administering(config: ClientConfig) -> Iterator[Admin]:
+def administering(config: ClientConfig, *, tries_again: bool = True) -> Iterator[Admin]:
     """An admin client of the cluster.
 
     Raises SettingError for malformed bootstrap servers, and ConnectionFailed at once when none of them
-    answers; later it waits for brokers that are away, for as long as the settings say.
+    answers; later it waits for brokers that are away, for as long as the settings say. Without `tries_again`
+    an operation fails with the first refusal, also with one that passes by itself: for those who look again
+    themselves.
     """
-    with opened(admin_settings(config)) as admin:
+    with opened(admin_settings(config), tries_again=tries_again) as admin:
         admin.reach()
         yield admin
 
 
-def opened(settings: "Settings") -> "Operations[aio.Operations]":
+def opened(settings: "Settings", *, tries_again: bool = True) -> "Operations[aio.Operations]":
     """An admin client, which has not connected yet."""
     from odradek.client.aio import operations as aio
     from odradek.client.blocking.operations import Operations
 
-    return Operations(aio.Operations(settings))
+    return Operations(aio.Operations(settings, tries_again=tries_again))
 
 
 def admin_settings(config: ClientConfig) -> "Settings":
