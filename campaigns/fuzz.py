@@ -22,9 +22,9 @@ from pathlib import Path
 from campaigns.corpus import TOPIC, WRITTEN_TOPIC, lying_batch, produce, seeds
 from campaigns.hostile import hold_memory, hostile_requests
 from campaigns.mutations import mutated
+from odradek import Admin
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.client.admin import Admin
 from odradek.records.framing import iter_records
 from odradek.records.header import iter_headers
 from odradek.testing.broker_process import BrokerProcess
@@ -66,7 +66,7 @@ def settled_mb(pid: int, standing: Admin) -> float:
     resident = resident_mb(pid)
     while True:
         time.sleep(SETTLED_S)
-        standing.list_topics([STANDING_TOPIC])
+        standing.describe_topics([STANDING_TOPIC])
         before, resident = resident, resident_mb(pid)
         if resident - before < SETTLED_MB or time.monotonic() > deadline:
             return resident
@@ -131,10 +131,10 @@ def run(count: int, seed: int, broker: BrokerProcess) -> dict[str, float]:
             counts["closed"] += closed
             counts["requests"] += len(frames)
             if counts["requests"] % CHECK_EVERY < CONNECTIONS_AT_ONCE:
-                standing.list_topics([STANDING_TOPIC])
+                standing.describe_topics([STANDING_TOPIC])
                 for one in held:
                     one.close()
-                standing.list_topics([STANDING_TOPIC])
+                standing.describe_topics([STANDING_TOPIC])
                 await_no_checks(broker.admin_address)
                 at_rest = resident_mb(broker.pid)
                 held = hold_memory(address, chance, HELD_CONNECTIONS)

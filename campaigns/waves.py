@@ -19,7 +19,7 @@ import urllib.request
 from pathlib import Path
 
 from campaigns.fuzz import resident_mb
-from odradek.client.admin import Admin
+from odradek import Admin
 from odradek.testing.broker_process import BrokerProcess
 from odradek.wire.headers import RequestHeader, encode_request_header
 
@@ -98,7 +98,7 @@ def run(attempts: int, seed: int, broker: BrokerProcess) -> dict[str, float]:
             for name, count in wave((broker.host, broker.port), chance).items():
                 totals[name] += count
             if made % CHECK_EVERY < WAVE:
-                standing.list_topics([TOPIC])
+                standing.describe_topics([TOPIC])
                 print(f"{made:>9,} attempts, {resident_mb(broker.pid):.0f} MB", flush=True)
         deadline = time.monotonic() + ANSWER_TIMEOUT_S
         while connections(broker) > 1:

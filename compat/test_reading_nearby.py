@@ -20,11 +20,11 @@ from peers import JarsMissing, KafkaTools
 from peers.waiting import WAIT_S_MAX, wait_until
 
 from compat.clients import CLIENTS
+from odradek import Admin
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import RACK_AWARE_SELECTOR
-from odradek.client.admin import Admin
-from odradek.client.cluster_admin import ClusterAdmin
-from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.cluster_states import partition_states
+from odradek.client.core.admin.topics import await_leaders
 from odradek.testing.admin_requests import asked_admin
 from odradek.testing.broker_process import BrokerProcess
 from odradek.testing.store_thread import StoreThread
@@ -48,14 +48,14 @@ class Racks:
 
     def leader_and_isr(self, told_by: BrokerId) -> tuple[BrokerId, set[BrokerId]]:
         """As that broker knows it; one that is cut off hears nothing new."""
-        with ClusterAdmin(ClientConfig(self.brokers[told_by].bootstrap_servers)) as admin:
-            known, _ = admin.partitions([TOPIC])
+        with Admin(self.brokers[told_by].bootstrap_servers) as admin:
+            known, _ = admin.carry_out(partition_states([TOPIC]))
         (found,) = [one for one in known if one.topic_partition == FIRST]
         return found.leader, set(found.isr)
 
     def controller(self) -> BrokerId:
-        with ClusterAdmin(ClientConfig(self.bootstrap)) as admin:
-            return admin.describe().controller_id
+        with Admin(self.bootstrap) as admin:
+            return admin.describe_cluster().controller
 
     def given_by(self, broker_id: BrokerId) -> int:
         """How many bytes of the topic consumers have got from a broker."""
@@ -102,9 +102,9 @@ def racks(tmp_path: Path) -> Iterator[Racks]:
         with ThreadPoolExecutor(len(made)) as threads:
             list(threads.map(BrokerProcess.start, made.values()))
         cluster = Racks(made)
-        with Admin(ClientConfig(cluster.bootstrap)) as admin:
+        with Admin(cluster.bootstrap) as admin:
             admin.create_topic(TOPIC, partitions=1, replication_factor=3)
-            admin.wait_until_known(TOPIC, 1)
+            admin.carry_out(await_leaders(TOPIC, 1))
         yield cluster
     finally:
         for one in made.values():

@@ -21,11 +21,11 @@ from peers import JarsMissing, KafkaTools
 from peers.tools import LONG_JVM
 from peers.waiting import WAIT_S_MAX, wait_until
 
+from odradek import Admin
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.admin import Admin
-from odradek.client.cluster_admin import ClusterAdmin
-from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.cluster_states import partition_states
+from odradek.client.core.admin.topics import await_leaders
 from odradek.testing.cluster_process import ClusterProcess
 
 TOPIC = "numbers"
@@ -87,23 +87,23 @@ def cluster(tmp_path: Path) -> Iterator[ClusterProcess]:
     made = ClusterProcess(tmp_path / "data", 3, settings=SETTINGS, log_path=tmp_path / "log")
     made.start()
     try:
-        with Admin(ClientConfig(made.bootstrap_servers)) as admin:
+        with Admin(made.bootstrap_servers) as admin:
             admin.create_topic(TOPIC, partitions=PARTITIONS, replication_factor=-1)
-            admin.wait_until_known(TOPIC, PARTITIONS)
+            admin.carry_out(await_leaders(TOPIC, PARTITIONS))
         yield made
     finally:
         made.close()
 
 
 def leader(cluster: ClusterProcess) -> list[BrokerId]:
-    with ClusterAdmin(ClientConfig(cluster.bootstrap_servers)) as admin:
-        known, _ = admin.partitions([TOPIC])
+    with Admin(cluster.bootstrap_servers) as admin:
+        known, _ = admin.carry_out(partition_states([TOPIC]))
     return [one.leader for one in known if one.topic_partition == FIRST]
 
 
 def controller(cluster: ClusterProcess) -> list[BrokerId]:
-    with ClusterAdmin(ClientConfig(cluster.bootstrap_servers)) as admin:
-        return [admin.describe().controller_id]
+    with Admin(cluster.bootstrap_servers) as admin:
+        return [admin.describe_cluster().controller]
 
 
 def every_one(cluster: ClusterProcess) -> list[BrokerId]:
@@ -114,8 +114,8 @@ def is_whole(cluster: ClusterProcess) -> bool:
     """Whether each broker serves, and says that all replicas of the topic are in sync."""
     for address in cluster.addresses:
         try:
-            with ClusterAdmin(ClientConfig(address)) as admin:
-                known, _ = admin.partitions([TOPIC])
+            with Admin(address) as admin:
+                known, _ = admin.carry_out(partition_states([TOPIC]))
         except (OSError, OdradekError):
             return False
         if len(known) != PARTITIONS or any(one.leader < 0 or len(one.isr) < 3 for one in known):

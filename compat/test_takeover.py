@@ -10,8 +10,8 @@ from peers import BrokerProcess, JarsMissing, KafkaBroker, OdradekBroker
 from peers.waiting import WAIT_S_MAX
 
 from compat.admins.confluent import ConfluentAdmin
+from odradek import Admin
 from odradek.cli.main import run
-from odradek.client.admin import Admin
 from odradek.client.group_admin import GroupAdmin
 
 pytestmark = pytest.mark.one_broker("starts brokers of its own, one of each kind")
@@ -76,7 +76,7 @@ def read(broker: BrokerProcess, topic: str, count: int) -> list[bytes]:
 
 def topic_ids(broker: BrokerProcess) -> dict[str, str]:
     with Admin(broker.bootstrap) as admin:
-        return {topic.name: topic.topic_id for topic in admin.list_topics()}
+        return {topic.name: topic.topic_id for topic in admin.describe_topics()}
 
 
 def imported(capfd: pytest.CaptureFixture[str], directory: Path, *options: str) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def test_a_kafka_is_taken_over_and_taken_back(
     with odradek:
         assert topic_ids(odradek) == ids
         with Admin(odradek.bootstrap) as admin:
-            found = admin.describe_configs(2, "flights")
+            found = admin.describe_configs("topic", "flights")
         own = {one.name: one.value for one in found if one.source and one.source.name == "DYNAMIC_TOPIC"}
         assert own == SETTINGS
         assert read(odradek, "flights", 1) == [b"committed"]

@@ -17,8 +17,8 @@ from compat.clients import Record
 from compat.clients.confluent import ConfluentClient
 from compat.lakes import Heard, kill_in_commit
 from compat.spark_sessions import session_with
-from odradek.client.cluster_admin import ClusterAdmin
-from odradek.client.configuration import ClientConfig
+from odradek import Admin
+from odradek.client.core.admin.cluster_states import partition_states
 from odradek.spark.pipeline.assembly import (
     check,
     diagnose,
@@ -196,8 +196,8 @@ def test_a_broker_that_is_killed_in_a_batch_costs_nothing(
 
     def reached(at: Step) -> None:
         if at is Step.SEALED and not killed:
-            with ClusterAdmin(ClientConfig(broker.bootstrap)) as admin:
-                known, _ = admin.partitions([pipeline.rows])
+            with Admin(broker.bootstrap) as admin:
+                known, _ = admin.carry_out(partition_states([pipeline.rows]))
             killed.append(known[0].leader)
             os.kill(broker.pid_of(known[0].leader), signal.SIGKILL)
 

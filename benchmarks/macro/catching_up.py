@@ -8,8 +8,8 @@ from peers import BrokerProcess, KafkaTools
 
 from benchmarks.macro.scenario import Better, CpuMeter, Figure, Scenario
 from benchmarks.macro.topics import admin_of, fresh_topic, wait_until_in_sync
+from odradek import Admin
 from odradek.base.ids import TopicPartition
-from odradek.client.reassignment_admin import ReassignmentAdmin
 
 RECORD_BYTES = 1024
 RECORDS = 1_000_000
@@ -39,10 +39,9 @@ class CatchUp(Scenario):
             assert re.search(rf"^{records} records sent", report, re.MULTILINE), report
             client = admin_of(broker)
             wait_until_in_sync(client, topic, 2, timeout_s=WAIT_S_MAX)
-            with ReassignmentAdmin(broker.addresses) as admin, CpuMeter(broker) as cpu:
+            with Admin(broker.addresses) as admin, CpuMeter(broker) as cpu:
                 started = time.perf_counter()
-                refused = admin.reassign({TopicPartition(topic, 0): (1, 2, 3)})
-                assert not refused, refused
+                admin.alter_partition_reassignments({TopicPartition(topic, 0): (1, 2, 3)})
                 wait_until_in_sync(client, topic, 3, timeout_s=WAIT_S_MAX)
                 took_s = time.perf_counter() - started
         size_bytes = records * RECORD_BYTES

@@ -27,9 +27,9 @@ from dataclasses import asdict, dataclass
 from itertools import repeat
 from types import FrameType
 
+from odradek import Admin
 from odradek.base.execution import TurnTime
 from odradek.base.settings import SettingLayers
-from odradek.client.admin import Admin
 from odradek.net.framing import SCRATCH_BYTES
 from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import ServerConnection
@@ -304,7 +304,7 @@ def measure(args: argparse.Namespace) -> list[Figure]:
         thread.start()
         try:
             with Admin(thread.bootstrap_servers) as admin:
-                admin.create_topic(TOPIC, partitions=1, configs={})
+                admin.create_topic(TOPIC, partitions=1)
             bench = Bench(thread)
             produce = produce_frame()
             bench.ask(ProduceRequest.decode(produce[4 + 8 + 2 + 16 + 1 :], 9), 9)

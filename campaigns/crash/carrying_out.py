@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self, TypeAlias
@@ -16,7 +17,9 @@ from campaigns.crash.clusters import Cluster, ZooKeeperCluster
 from campaigns.crash.mishaps import SESSION_TIMEOUT_MS, Aimed, Mishap, metadata_of
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId
-from odradek.client.admin import Admin
+from odradek.client.administering import Admin, administering
+from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.topics import create_topic, delete_topics
 from odradek.testing.cluster_process import ClusterProcess
 
 SESSION_S = SESSION_TIMEOUT_MS / 1_000
@@ -172,18 +175,22 @@ class TopicInCreation:
         """Delete the topic if it is there; returns why that has failed."""
         try:
             if any(topic.name == CHURN_TOPIC for topic in metadata_of(self._bootstrap).topics):
-                with Admin(self._bootstrap) as admin:
-                    admin.delete_topic(CHURN_TOPIC)
+                with self._admin() as admin:
+                    admin.carry_out(delete_topics([CHURN_TOPIC]))
         except OdradekError as error:
             return error
         return None
 
     def _create(self) -> None:
         try:
-            with Admin(self._bootstrap) as admin:
-                admin.create_topic(CHURN_TOPIC, partitions=CHURN_PARTITIONS)
+            with self._admin() as admin:
+                admin.carry_out(create_topic(CHURN_TOPIC, partitions=CHURN_PARTITIONS))
         except OdradekError:
             pass  # The controller stood still for too long; whether the topic exists is seen afterwards.
+
+    def _admin(self) -> AbstractContextManager[Admin]:
+        """One that asks once: this class looks again itself."""
+        return administering(ClientConfig(self._bootstrap), tries_again=False)
 
 
 def _take_zookeeper_away(scene: Scene) -> None:

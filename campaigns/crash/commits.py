@@ -20,9 +20,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from campaigns.crash.campaign import BUSY_OFFSETS_TOPIC, QUICK_RECONNECTS, QUIET, Broken, Load
 from campaigns.crash.commits_check import Committed, Promise, Standing
+from odradek import Admin
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition as Place
-from odradek.client.admin import Admin
 from odradek.client.group_admin import GroupAdmin
 
 TOPIC = "commits"

@@ -23,7 +23,7 @@ from typing import ClassVar
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from campaigns.crash.campaign import CLIENTS_LOG, QUICK_RECONNECTS, QUIET, Broken, Load
-from odradek.client.admin import Admin
+from odradek import Admin
 
 TOPIC = "crash"
 LOSSY_TOPIC = "crash-acks-1"

@@ -22,8 +22,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from campaigns.crash.campaign import BEFORE_S, BUSY_OFFSETS_TOPIC, QUICK_RECONNECTS, QUIET, Broken, Load
 from campaigns.crash.rebalances_check import check_read, misplaced
+from odradek import Admin
 from odradek.base.errors import OdradekError
-from odradek.client.admin import Admin
 from odradek.client.group_admin import GroupAdmin
 
 TOPIC = "rebalances"

@@ -33,12 +33,14 @@ from campaigns.crash.transformers import (
     Manner,
     Transformer,
 )
+from odradek import Admin
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition as Place
-from odradek.client.admin import Admin
+from odradek.client.administering import administering
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
 from odradek.client.cluster import LATEST, fetch_leaders, list_offsets
-from odradek.client.transaction_admin import TransactionAdmin
+from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.transactions import list_transactions
 
 SOURCE_PARTITIONS = 6
 CONFLUENT_TRANSFORMERS = 2
@@ -270,8 +272,8 @@ class Transactions(Load):
 
     def _open_transactions(self) -> list[str]:
         try:
-            with TransactionAdmin(self._bootstrap) as admin:
-                found = admin.list_transactions()
+            with administering(ClientConfig(self._bootstrap), tries_again=False) as admin:
+                found = admin.carry_out(list_transactions())
         except OdradekError as passing:
             return [str(passing)]
         return [f"{one.transactional_id}: {one.state}" for one in found if one.state not in AT_REST]

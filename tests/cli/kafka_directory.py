@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from odradek import Admin
 from odradek.base.uuids import parse_uuid
 from odradek.cli.main import run
-from odradek.client.admin import Admin
 from odradek.client.core.admin.configs import TOPIC_RESOURCE
 from odradek.metadata.kraft.records import KINDS
 from odradek.records.builder import BatchBuilder
@@ -52,7 +52,7 @@ class KafkaDirectory:
             send = ["produce", "flights", "-q", "--partition", "0", "--file", str(file)]
             assert run([*send, "-b", broker.bootstrap_servers]) == 0
             with Admin(broker.bootstrap_servers) as admin:
-                topic_id = parse_uuid(admin.list_topics()[0].topic_id)
+                topic_id = parse_uuid(admin.describe_topics()[0].topic_id)
         assert topic_id is not None
         self.topic_id = topic_id
         for name in ("metadata.db", "metadata.db.lock"):

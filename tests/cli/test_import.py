@@ -11,9 +11,9 @@ from uuid import UUID
 
 import pytest
 
+from odradek import Admin
 from odradek.base.uuids import parse_uuid
 from odradek.cli.main import run
-from odradek.client.admin import Admin
 from odradek.client.core.admin.configs import TOPIC_RESOURCE
 from odradek.metadata import takeover
 from odradek.metadata.kraft.records import ABORT_TRANSACTION, BEGIN_TRANSACTION, END_TRANSACTION
@@ -65,8 +65,8 @@ def test_a_directory_becomes_odradeks_with_ids_records_and_settings(
     assert changed == {str(kafka.path / "metadata.db")}
     with Broker(data_dir=kafka.path, settings={"node.id": str(1)}) as broker:
         with Admin(broker.bootstrap_servers) as admin:
-            (topic,) = admin.list_topics()
-            settings = admin.describe_configs(TOPIC_RESOURCE, "flights")
+            (topic,) = admin.describe_topics()
+            settings = admin.describe_configs("topic", "flights")
         assert parse_uuid(topic.topic_id) == kafka.topic_id
         assert all(one.leader_epoch > 3 for one in topic.partitions), "an epoch was given out twice"
         assert {
@@ -261,7 +261,7 @@ def test_a_directory_that_lost_its_meta_properties_gets_one(
     assert changed == {str(kafka.path / name) for name in ("metadata.db", "meta.properties")}
     with Broker(data_dir=kafka.path, settings={"node.id": "1"}) as broker:
         with Admin(broker.bootstrap_servers) as admin:
-            (topic,) = admin.list_topics()
+            (topic,) = admin.describe_topics()
         assert parse_uuid(topic.topic_id) == kafka.topic_id
 
 

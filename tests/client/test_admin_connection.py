@@ -9,7 +9,6 @@ from odradek.base.errors import ApiError
 from odradek.client.admin_connection import Missing, patient
 from odradek.client.configuration import ClientConfig
 from odradek.client.group_admin import GroupAdmin
-from odradek.client.transaction_admin import TransactionAdmin
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from odradek.wire.messages.list_transactions import ListTransactionsResponse, TransactionState
@@ -113,13 +112,7 @@ class TestListsOfACluster:
             2: "broker 2 does not answer: no connection to b2:9092",
             3: "broker 3 does not answer: it hung up",
         }
-        missing = {}
-        found = TransactionAdmin("b1").list_transactions(missing=missing)
-        assert [one.transactional_id for one in found] == ["id-1"]
-        assert list(missing) == [2, 3]
 
     def test_who_needs_all_of_them_gets_an_error(self) -> None:
         with pytest.raises(ConnectionFailed, match="b2:9092"):
             GroupAdmin("b1").list_groups()
-        with pytest.raises(ConnectionFailed, match="b2:9092"):
-            TransactionAdmin("b1").list_transactions()

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 
+from odradek import Admin
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client import classic_membership
-from odradek.client.admin import Admin
 from odradek.client.cluster import EARLIEST
 from odradek.client.configuration import GROUP_PROTOCOLS, ClientConfig
 from odradek.client.group_admin import GroupAdmin
@@ -230,7 +230,7 @@ def test_a_leader_shares_out_partitions_that_its_topic_gets(
     reading = Reading(broker, topic, "classic")
     reading.wait_for(4)
     with Admin(broker.bootstrap_servers) as admin:
-        admin.create_partitions(topic, 6)
+        admin.create_partitions({topic: 6})
     reading.wait_for(6)
     reading.end()
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from odradek import Admin
 from odradek.base.errors import FaultRefused
-from odradek.client.admin import Admin
-from odradek.client.cluster_admin import ClusterAdmin
-from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.cluster_states import partition_states
+from odradek.client.core.admin.topics import await_leaders
 from odradek.testing.cluster_process import ClusterProcess
 from odradek.testing.deadline import Deadline
 
@@ -62,9 +62,9 @@ def test_a_log_directory_fails_and_its_partitions_are_led_elsewhere(
     cluster: ClusterProcess, tmp_path: Path
 ) -> None:
     """R6, on real processes: the broker goes on with its other directory."""
-    with Admin(ClientConfig(cluster.bootstrap_servers)) as admin:
+    with Admin(cluster.bootstrap_servers) as admin:
         admin.create_topic(TOPIC, partitions=4, replication_factor=-1)
-        admin.wait_until_known(TOPIC, 4)
+        admin.carry_out(await_leaders(TOPIC, 4))
     produce(cluster, range(20))
     pid = cluster.pid_of(1)
     failing = tmp_path / "b" / "broker-1"
@@ -80,8 +80,8 @@ def test_a_log_directory_fails_and_its_partitions_are_led_elsewhere(
 
 def is_elsewhere(cluster: ClusterProcess, lost: set[int], seen_by: int = 2, broker_id: int = 1) -> bool:
     """Whether a broker is out of the ISRs of these partitions, leads none of them, and keeps the others."""
-    with ClusterAdmin(ClientConfig(cluster.addresses[seen_by - 1])) as admin:
-        known, _ = admin.partitions([TOPIC])
+    with Admin(cluster.addresses[seen_by - 1]) as admin:
+        known, _ = admin.carry_out(partition_states([TOPIC]))
     return all(
         one.leader > 0 and (broker_id in one.isr) == (one.topic_partition.partition not in lost)
         for one in known
@@ -90,15 +90,15 @@ def is_elsewhere(cluster: ClusterProcess, lost: set[int], seen_by: int = 2, brok
 
 def controller_of(cluster: ClusterProcess) -> int:
     """The broker that has become the controller: whichever was the first."""
-    with ClusterAdmin(ClientConfig(cluster.bootstrap_servers)) as admin:
-        return admin.describe().controller_id
+    with Admin(cluster.bootstrap_servers) as admin:
+        return admin.describe_cluster().controller
 
 
 def led_by(cluster: ClusterProcess, broker_id: int) -> None:
     """Make a topic of four partitions that one broker leads."""
-    with Admin(ClientConfig(cluster.bootstrap_servers)) as admin:
+    with Admin(cluster.bootstrap_servers) as admin:
         admin.create_topic(TOPIC, partitions=4, replication_factor=-1)
-        admin.wait_until_known(TOPIC, 4)
+        admin.carry_out(await_leaders(TOPIC, 4))
     for partition in range(4):
         moved = {"fault": "move_leader", "topic": TOPIC, "partition": partition, "to": broker_id}
         assert cluster.fault(1, moved) == {"leader": broker_id}
@@ -106,9 +106,9 @@ def led_by(cluster: ClusterProcess, broker_id: int) -> None:
 
 def test_a_group_is_waited_for_over_http(cluster: ClusterProcess) -> None:
     """What docs/testing.md says from any language: a record that is written then is read from the latest."""
-    with Admin(ClientConfig(cluster.bootstrap_servers)) as admin:
+    with Admin(cluster.bootstrap_servers) as admin:
         admin.create_topic(TOPIC, partitions=4, replication_factor=-1)
-        admin.wait_until_known(TOPIC, 4)
+        admin.carry_out(await_leaders(TOPIC, 4))
     consumer = Consumer(
         {
             "bootstrap.servers": cluster.bootstrap_servers,
@@ -193,9 +193,9 @@ def test_a_controller_that_reaches_the_store_alone_stays_and_tells_nobody(cluste
 
 def test_the_stop_of_the_cluster_waits_for_no_replica_that_has_stopped(cluster: ClusterProcess) -> None:
     """The brokers stop one after another: who shares a partition with an earlier one cannot hand it over."""
-    with Admin(ClientConfig(cluster.bootstrap_servers)) as admin:
+    with Admin(cluster.bootstrap_servers) as admin:
         admin.create_topic(TOPIC, partitions=6, replication_factor=2)
-        admin.wait_until_known(TOPIC, 6)
+        admin.carry_out(await_leaders(TOPIC, 6))
     assert cluster.stop() == 0
     log = cluster.log_path.read_text()
     assert "stops although not all its leaderships have moved" in log

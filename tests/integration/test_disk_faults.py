@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from odradek import Admin
 from odradek.base.error_codes import ErrorCode
-from odradek.client.admin import Admin
 from odradek.testing.broker_process import BrokerProcess
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from tests.batches import BatchOf

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaProducer
 
+from odradek import Admin
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicPartition
-from odradek.client.admin import Admin
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
 from odradek.client.cluster import EARLIEST, LATEST, fetch_leaders, list_offsets
 from odradek.spark.offset_ranges import OffsetRange
@@ -150,6 +150,6 @@ def delete_before(broker: Broker, topic: str, offset: int) -> None:
 def test_a_topic_that_is_deleted_ends_the_read_with_its_name(broker: Broker) -> None:
     with Admin(broker.bootstrap_servers) as admin:
         admin.create_topic("gone")
-        admin.delete_topic("gone")
+        admin.delete_topics(["gone"])
     with pytest.raises(OdradekError, match="gone-0"):
         rows_of(OffsetRange(TopicPartition("gone", 0), 0, 1), options(broker))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from aiokafka import AIOKafkaProducer
 
+from odradek import Admin
 from odradek.base.errors import SettingError
-from odradek.client.admin import Admin
 from odradek.spark.range_reader import DataLost
 from odradek.spark.source_options import SourceOptions, parse_options
 from odradek.spark.stream_planning import first_position, latest_position, not_after, ranges_between
@@ -72,7 +72,7 @@ def test_a_partition_that_was_added_is_read_from_its_first_record(broker: Broker
     send(broker, topic, {0: 2})
     before = latest_position(options(broker, topic))
     with Admin(broker.bootstrap_servers) as admin:
-        admin.create_partitions(topic, 2)
+        admin.create_partitions({topic: 2})
     send(broker, topic, {1: 4})
     after = latest_position(options(broker, topic))
     assert ranges(options(broker, topic), before[topic], after[topic], topic) == [(1, 0, 4)]
@@ -83,7 +83,7 @@ def test_a_topic_that_was_made_anew_is_data_loss_or_read_from_its_start(broker: 
     send(broker, topic, {0: 5})
     before = latest_position(options(broker, topic))
     with Admin(broker.bootstrap_servers) as admin:
-        admin.delete_topic(topic)
+        admin.delete_topics([topic])
         with pytest.raises(SettingError, match=f"there is no topic {topic}"):
             latest_position(options(broker, topic))
         assert latest_position(options(broker, topic, failOnDataLoss="false")) == {}

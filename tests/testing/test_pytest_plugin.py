@@ -337,14 +337,14 @@ def test_a_topic_is_made_as_its_marker_says(run: Run) -> None:
         """
         import pytest
         from datetime import timedelta
-        from odradek.client.admin import Admin
+        from odradek import Admin
         from odradek.client.core.admin.configs import TOPIC_RESOURCE
 
         @pytest.mark.odradek_topic(partitions=3, configs={"retention.ms": timedelta(seconds=1)})
         def test_it(odradek_broker, odradek_topic):
             with Admin(odradek_broker.bootstrap_servers) as admin:
-                assert len(admin.list_topics([odradek_topic])[0].partitions) == 3
-                configs = admin.describe_configs(TOPIC_RESOURCE, odradek_topic)
+                assert len(admin.describe_topics([odradek_topic])[0].partitions) == 3
+                configs = admin.describe_configs("topic", odradek_topic)
                 assert {one.name: one.value for one in configs}["retention.ms"] == "1000"
         """
     )

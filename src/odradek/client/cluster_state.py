@@ -1,6 +1,6 @@
 """What an admin client sees of a cluster: its brokers, its partitions, and which of them are in trouble.
 
-Without I/O: `cluster_admin` asks the brokers.
+Without I/O: `core/admin/cluster_states` asks the brokers.
 """
 
 from collections.abc import Mapping, Sequence

@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
+from odradek import Admin
 from odradek.base.clock import Clock
 from odradek.base.errors import DataDirectoryError
 from odradek.base.settings import SettingLayers
-from odradek.client.admin import Admin
-from odradek.client.core.admin.configs import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.header import iter_headers
@@ -157,23 +156,23 @@ def test_what_was_acknowledged_is_there_after_a_clean_stop(tmp_path: Path, batch
 
 def test_settings_of_topics_brokers_and_groups_outlive_a_restart(tmp_path: Path) -> None:
     changes = [
-        (TOPIC_RESOURCE, "kept", "retention.ms", "12345"),
-        (BROKER_RESOURCE, "0", "message.max.bytes", "2345678"),
-        (BROKER_RESOURCE, "", "log.retention.bytes", "3456789"),
-        (GROUP_RESOURCE, "team/readers", "consumer.session.timeout.ms", "50000"),
+        ("topic", "kept", "retention.ms", "12345"),
+        ("broker", "0", "message.max.bytes", "2345678"),
+        ("broker", "", "log.retention.bytes", "3456789"),
+        ("group", "team/readers", "consumer.session.timeout.ms", "50000"),
     ]
     running = broker_in(tmp_path)
     running.start()
     with Admin(running.bootstrap_servers) as admin:
         admin.create_topic("kept")
-        for resource_type, name, setting, value in changes:
-            admin.alter_configs(resource_type, name, {setting: value})
+        for kind, name, setting, value in changes:
+            admin.alter_configs(kind, name, {setting: value})
     running.stop()
     running = broker_in(tmp_path)
     running.start()
     with Admin(running.bootstrap_servers) as admin:
-        for resource_type, name, setting, value in changes:
-            found = {one.name: one.value for one in admin.describe_configs(resource_type, name)}
+        for kind, name, setting, value in changes:
+            found = {one.name: one.value for one in admin.describe_configs(kind, name)}
             assert found[setting] == value
     running.stop()
 
@@ -182,7 +181,7 @@ def test_a_limit_of_connections_holds_after_a_restart_too(tmp_path: Path) -> Non
     running = broker_in(tmp_path)
     running.start()
     with Admin(running.bootstrap_servers) as admin:
-        admin.alter_configs(BROKER_RESOURCE, "", {"max.connections.per.ip": "1"})
+        admin.alter_configs("broker", "", {"max.connections.per.ip": "1"})
     running.stop()
     running = broker_in(tmp_path)
     running.start()

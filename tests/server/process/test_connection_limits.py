@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from odradek import Admin
 from odradek.base.settings import SettingLayers
-from odradek.client.admin import Admin
-from odradek.client.core.admin.configs import BROKER_RESOURCE
 from odradek.server.process.broker_thread import BrokerThread
 
 WAIT_S = 10.0
@@ -60,10 +59,10 @@ def test_a_limit_that_changes_is_in_force_for_the_next_connection(tmp_path: Path
     """R18: without a restart, when it is taken back, and after a restart."""
     with running(tmp_path / "logs") as broker, Admin(broker.bootstrap_servers) as admin:
         assert served_of_three(broker) == 3
-        admin.alter_configs(BROKER_RESOURCE, "", {name: "3"})
+        admin.alter_configs("broker", "", {name: "3"})
         assert served_of_three(broker) == 2, "the admin client has one"
-        admin.alter_configs(BROKER_RESOURCE, "", {name: None})
+        admin.alter_configs("broker", "", {name: None})
         assert served_of_three(broker) == 3
-        admin.alter_configs(BROKER_RESOURCE, "", {name: "2"})
+        admin.alter_configs("broker", "", {name: "2"})
     with running(tmp_path / "logs") as again:
         assert served_of_three(again) == 2

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from odradek import Admin
 from odradek.base.settings import SettingLayers
-from odradek.client.admin import Admin
 from odradek.metadata.image import BrokerRegistered
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.server.edge.loop_stalls import STALL_NS, LoopStalls
@@ -134,7 +134,7 @@ def test_the_loop_never_waits_for_the_disk(
     )
     answer = running.connection.ask(request, DeleteRecordsResponse)
     assert answer.topics[0].partitions[0].error_code == 0
-    running.admin.delete_topic("gone")
+    running.admin.delete_topics(["gone"])
     running.clock.advance(seconds=400)
     running.broker.run(lambda: None)
     running.stop()

@@ -301,13 +301,13 @@ def test_topics_that_cannot_be_written_or_counted_are_refused(broker: Broker, tm
 
 
 def test_a_topic_that_lost_its_first_records_is_not_counted(broker: Broker, tmp_path: Path) -> None:
-    from odradek.client.configuration import ClientConfig
-    from odradek.client.record_deletion import delete_records
+    from odradek import Admin
 
     sink = broker.create_topic()
     description, topics = described(broker, tmp_path, sink), source()
     run(description, topics)
-    delete_records(ClientConfig(broker.bootstrap_servers), {TopicPartition(sink, 0): 1})
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.delete_records({TopicPartition(sink, 0): 1})
     with pytest.raises(TableRefused, match=f"{sink}-0 begins after its first record"):
         sink_offsets(description)
 
