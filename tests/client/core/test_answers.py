@@ -42,6 +42,20 @@ def test_an_answer_is_overdue_when_it_may_no_longer_take_so_long() -> None:
     assert answers.why(2, 9_000) is None
 
 
+def test_a_request_to_any_broker_is_overdue_at_the_one_that_it_went_to() -> None:
+    answers = Answers(known_view())
+    send = Send(ToAny(), MetadataRequest())
+    answers.sent(send, None, 0)
+    answers.went_to(send, -1)
+    assert answers.overdue(ToAny(), 2_000) is None, "a broker that is known by its address alone"
+    answers.went_to(send, 2)
+    why = answers.overdue(ToAny(), 2_000)
+    assert why is not None
+    assert str(why) == "broker 2 at b:9094 has not answered Metadata for 2.0 s"
+    answers.finished(Outcome(send, MetadataResponse(), node=2), 2_100)
+    assert answers.overdue(ToAny(), 9_000) is None
+
+
 def test_a_request_that_waits_for_others_is_never_overdue() -> None:
     answers = Answers(known_view())
     billing = ToCoordinator("billing")

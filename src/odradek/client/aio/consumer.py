@@ -186,12 +186,12 @@ class Consumer:
 
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that this consumer reads now."""
-        self._driver.home.check("this consumer")
+        self._driver.home.check_look("this consumer")
         return frozenset(self._core.subscription.states)
 
     def subscription(self) -> frozenset[str]:
         """The topics subscribed to; with a pattern those that match now."""
-        self._driver.home.check("this consumer")
+        self._driver.home.check_look("this consumer")
         return self._core.subscription.topics
 
     # --- records
@@ -370,7 +370,7 @@ class Consumer:
 
         Raises ApiError without a group.
         """
-        self._check_group()
+        self._check_group(only_looks=True)
         identity = self._core.identity
         return GroupMetadata(identity.group, identity.epoch, identity.member, identity.instance)
 
@@ -440,7 +440,7 @@ class Consumer:
 
     def paused(self) -> frozenset[TopicPartition]:
         """The paused partitions."""
-        self._driver.home.check("this consumer")
+        self._driver.home.check_look("this consumer")
         return frozenset(one for one, state in self._core.subscription.states.items() if state.is_paused)
 
     def lag(self, partition: TopicPartition) -> int | None:
@@ -483,7 +483,7 @@ class Consumer:
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
-        self._driver.home.check("this consumer")
+        self._driver.home.check_look("this consumer")
         core_figures = self._core.figures(self._driver.now_ms)
         figures = {**self._driver.figures(), **core_figures, **self._commits.figures()}
         figures["records-consumed-total"] -= self._handed_out.withheld
@@ -491,7 +491,7 @@ class Consumer:
 
     def why(self) -> list[Why]:
         """What keeps `poll` from returning records, the most important cause first."""
-        self._driver.home.check("this consumer")
+        self._driver.home.check_look("this consumer")
         if self._driver.is_closed:
             return [Why(Cause.CLOSED, "the consumer is closed")]
         causes = self._core.why(self._driver.now_ms, self._handed_out.firsts())
@@ -550,13 +550,14 @@ class Consumer:
         self._is_polling = True
         self._handed_out.last = ()
 
-    def _check_open(self) -> None:
-        self._driver.home.check("this consumer")
+    def _check_open(self, *, only_looks: bool = False) -> None:
+        home = self._driver.home
+        home.check_look("this consumer") if only_looks else home.check("this consumer")
         if self._driver.is_closed:
             raise ApiError(ErrorCode.INVALID_REQUEST, "the consumer is closed")
 
-    def _check_group(self) -> None:
-        self._check_open()
+    def _check_group(self, *, only_looks: bool = False) -> None:
+        self._check_open(only_looks=only_looks)
         if not self._core.group:
             raise ApiError(ErrorCode.INVALID_GROUP_ID, "committed offsets need the setting group.id")
 

@@ -238,7 +238,10 @@ class Driver:
                 # A request may need a coordinator that the routing must look for.
                 self._is_pumped_again = True
         for send, node, left_ms in self.routing.ready(now_ms):
-            self._link_for(send, node).send(send, left_ms)
+            link = self._link_for(send, node)
+            if node is ANY:
+                self.routing.answers.went_to(send, link.node.id)
+            link.send(send, left_ms)
             self._requests += 1
             self._sends.add(1, now_ms)
         for outcome in self.routing.failed(now_ms):

@@ -57,13 +57,13 @@ class Operations:
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
-        self._check_home()
+        self._check_home(only_looks=True)
         figures = {} if self._driver is None else self._driver.figures()
         return Metrics("admin_client", self._settings[CLIENT_ID], figures)
 
     def why(self) -> list[Why]:
         """What the operations under way wait for, the worst cause first; empty if there are none."""
-        self._check_home()
+        self._check_home(only_looks=True)
         if self._is_closed:
             return [Why(Cause.CLOSED, "the admin client was closed")]
         driver = self._driver
@@ -144,9 +144,10 @@ class Operations:
             raise ApiError(pause.error.code, f"given up after {waited_ms:,} ms: {pause.error}")
         await asyncio.sleep(wait_ms / 1000)
 
-    def _check_home(self) -> None:
+    def _check_home(self, *, only_looks: bool = False) -> None:
         if self._driver is not None:
-            self._driver.home.check("this admin client")
+            home = self._driver.home
+            home.check_look("this admin client") if only_looks else home.check("this admin client")
 
     def _running_driver(self) -> Driver:
         self._check_home()

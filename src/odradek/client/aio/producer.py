@@ -319,7 +319,7 @@ class Producer:
 
     def why(self) -> list[Why]:
         """What the producer is waiting for, the worst cause first; empty if it has nothing to do."""
-        self._check_home()
+        self._check_home(only_looks=True)
         if self._is_closed:
             return [Why(Cause.CLOSED, "the producer was closed")]
         if self._driver is None or self._core is None:
@@ -338,7 +338,7 @@ class Producer:
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
-        self._check_home()
+        self._check_home(only_looks=True)
         figures: dict[str, float] = {}
         if self._driver is not None and self._core is not None:
             figures = {**self._driver.figures(), **self._core.figures(self._driver.now_ms)}
@@ -394,9 +394,10 @@ class Producer:
         assert self._deliveries is not None
         return self._driver, self._core, self._deliveries
 
-    def _check_home(self) -> None:
+    def _check_home(self, *, only_looks: bool = False) -> None:
         if self._driver is not None:
-            self._driver.home.check("this producer")
+            home = self._driver.home
+            home.check_look("this producer") if only_looks else home.check("this producer")
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()

@@ -48,6 +48,12 @@ class Answers:
         """A request is handed to the connection to a broker; None: to any."""
         self._out[send] = node, now_ms
 
+    def went_to(self, send: Send, node: BrokerId) -> None:
+        """The connection that a request to any broker was handed to is one to this broker."""
+        if node != NO_BROKER:
+            _, sent_ms = self._out[send]
+            self._out[send] = node, sent_ms
+
     def finished(self, outcome: Outcome, now_ms: int) -> int | None:
         """What became of a request; returns how many ms it took, None if it was never `sent`."""
         _, sent_ms = self._out.pop(outcome.send, (None, None))
