@@ -10,7 +10,7 @@ from peers import BrokerProcess, KafkaTools
 from peers.waiting import WAIT_S_MAX
 
 from compat.commands import Cli, rows, send
-from odradek.client.group_admin import GroupAdmin
+from odradek import Admin
 
 RECORDS = "".join(f"{number}\n" for number in range(10))
 
@@ -116,8 +116,8 @@ def test_offsets_are_deleted_as_by_kafka_s_tool(
     assert rows(cli, *delete, "--partition", "0", "--execute") == []
     by_tool = ("consumer-groups", "--delete-offsets", "--group", group, "--topic")
     assert re.search(rf"{topic}\s+1\s+Successful", tools.on_broker(*by_tool, f"{topic}:1"))
-    with GroupAdmin(broker.bootstrap) as admin:
-        assert admin.committed(group) == {}
+    with Admin(broker.bootstrap) as admin:
+        assert admin.list_group_offsets(group) == {}
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from peers.waiting import WAIT_S_MAX
 from compat.admins.confluent import ConfluentAdmin
 from odradek import Admin
 from odradek.cli.main import run
-from odradek.client.group_admin import GroupAdmin
 
 pytestmark = pytest.mark.one_broker("starts brokers of its own, one of each kind")
 
@@ -153,8 +152,8 @@ def test_a_kafka_is_taken_over_and_taken_back(
         everything.close()
         assert {b"committed", b"by odradek", b"odradek 19"} <= values
         assert b"aborted" not in values
-        with GroupAdmin(kafka.bootstrap) as admin:
-            committed = admin.committed("readers")
+        with Admin(kafka.bootstrap) as admin:
+            committed = admin.list_group_offsets("readers")
         assert sum(committed.values()) > 100
         write(kafka, "flights", "none", [b"kafka again"])
         transact(kafka, "flights", b"kafka again", commit=True)

@@ -23,7 +23,10 @@ from campaigns.crash.commits_check import Committed, Promise, Standing
 from odradek import Admin
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition as Place
-from odradek.client.group_admin import GroupAdmin
+from odradek.client.administering import Admin as OwnAdmin
+from odradek.client.administering import administering
+from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.groups import alter_group_offsets, delete_group, list_group_offsets
 
 TOPIC = "commits"
 PARTITIONS = 4
@@ -109,28 +112,28 @@ class Founder(threading.Thread):
     def run(self) -> None:
         while not self._ending.is_set():
             try:
-                with GroupAdmin(self._address) as admin:
+                with administering(ClientConfig(self._address), tries_again=False) as admin:
                     while not self._ending.wait(1 / STANDING_PER_S):
                         self._work(admin)
             except OdradekError:
                 # The broker is away, or is loading: the outcome of the request is unknown.
                 self._ending.wait(0.02)
 
-    def _work(self, admin: GroupAdmin) -> None:
+    def _work(self, admin: OwnAdmin) -> None:
         if len(self._made) >= STANDING_MAX or (self._made and self._chance.random() < DELETED_SHARE):
             group = self._made.pop(self._chance.randrange(len(self._made)))
             # A deletion is asked for again when the coordinator has moved, perhaps after it was done.
-            if not admin.committed(group):
+            if not admin.carry_out(list_group_offsets(group)):
                 self.lost.append(group)
             self._standing.leave_open(group)
-            admin.delete(group)
+            admin.carry_out(delete_group(group))
             self._standing.expect(group, None)
             self.deleted += 1
             return
         offset = self._chance.randrange(1 << 40)
         group = f"standing-{offset}"
         self._standing.leave_open(group)
-        admin.commit(group, {Place(TOPIC, 0): offset})
+        admin.carry_out(alter_group_offsets(group, {Place(TOPIC, 0): offset}))
         self._standing.expect(group, offset)
         self._made.append(group)
 
@@ -220,8 +223,8 @@ class Commits(Load):
         deleted = [group for group, offset in expected.items() if offset is None]
         for group in self._chance.sample(deleted, max(0, len(deleted) - DELETED_CHECKED)):
             del expected[group]
-        with GroupAdmin(self._bootstrap) as admin:
-            found = {group: admin.committed(group).get(Place(TOPIC, 0)) for group in expected}
+        with Admin(self._bootstrap) as admin:
+            found = {group: admin.list_group_offsets(group).get(Place(TOPIC, 0)) for group in expected}
         # The outcome for a group that is being deleted meanwhile is open: any answer is right.
         still = self._standing.snapshot()
         for group, offset in expected.items():

@@ -24,7 +24,10 @@ from campaigns.crash.campaign import BEFORE_S, BUSY_OFFSETS_TOPIC, QUICK_RECONNE
 from campaigns.crash.rebalances_check import check_read, misplaced
 from odradek import Admin
 from odradek.base.errors import OdradekError
-from odradek.client.group_admin import GroupAdmin
+from odradek.client.administering import Admin as OwnAdmin
+from odradek.client.administering import administering
+from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.groups import describe_group, list_groups
 
 TOPIC = "rebalances"
 PARTITIONS = 8
@@ -175,7 +178,7 @@ class Rebalances(Load):
 
     def await_moment(self) -> None:
         time.sleep(self._chance.uniform(*BEFORE_S))
-        with GroupAdmin(self._bootstrap) as admin:
+        with administering(ClientConfig(self._bootstrap), tries_again=False) as admin:
             if self._chance.random() < AIMED_PROBABILITY:
                 deadline = time.monotonic() + AIM_TIMEOUT_S
                 while not self._rebalancing(admin) and time.monotonic() < deadline:
@@ -183,9 +186,10 @@ class Rebalances(Load):
                 time.sleep(self._chance.uniform(*AIM_DELAY_S))
             self._kills_in_a_rebalance += bool(self._rebalancing(admin))
 
-    def _rebalancing(self, admin: GroupAdmin) -> list[str]:
+    def _rebalancing(self, admin: OwnAdmin) -> list[str]:
         try:
-            return [one.group for one in admin.list_groups() if one.state not in (STABLE, "Empty", "Dead")]
+            found = admin.carry_out(list_groups())
+            return [one.group for one in found if one.state not in (STABLE, "Empty", "Dead")]
         except OdradekError:
             return []  # The groups are being loaded.
 
@@ -207,8 +211,8 @@ class Rebalances(Load):
 
     def _unsettled_at_broker(self, kind: Kind) -> list[str]:
         try:
-            with GroupAdmin(self._bootstrap) as admin:
-                group = admin.describe(kind.name)
+            with administering(ClientConfig(self._bootstrap), tries_again=False) as admin:
+                group = admin.carry_out(describe_group(kind.name))
         except OdradekError as error:
             return [f"{kind.name}: {error}"]
         if group.state != STABLE:

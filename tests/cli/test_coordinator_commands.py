@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from odradek import Admin
 from odradek.cli.main import run
-from odradek.client.group_admin import GroupAdmin
 from odradek.testing import Broker
 from odradek.testing.broker_process import BrokerProcess
 
@@ -232,8 +232,8 @@ def test_committed_offsets_are_deleted_when_executed(
     assert run([*delete, "--topic", topic, "--partition", "1", "--execute"]) == 0
     assert capsys.readouterr().out == f"Group {group} has committed nothing in {topic}.\n"
     assert len(rows_of(capsys, *delete, "--all-topics", "--execute")) == 1
-    with GroupAdmin(broker.bootstrap_servers) as admin:
-        assert admin.committed(group) == {}
+    with Admin(broker.bootstrap_servers) as admin:
+        assert admin.list_group_offsets(group) == {}
 
 
 def test_offsets_that_a_member_reads_are_not_deleted(

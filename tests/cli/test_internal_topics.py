@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from odradek import Admin
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.cli.internal_topics import KINDS, decode, in_words
 from odradek.cli.main import run
 from odradek.client.cluster import EARLIEST
 from odradek.client.configuration import GROUP_PROTOCOLS, ClientConfig
-from odradek.client.group_admin import GroupAdmin
 from odradek.client.group_reader import GroupReader
 from odradek.records.builder import BatchBuilder
 from odradek.testing import Broker
@@ -94,8 +94,8 @@ def test_what_a_group_and_a_transaction_wrote_is_shown(
                 while not list(reader.poll(20)):
                     pass
                 reader.acknowledge()
-        with GroupAdmin(broker.bootstrap_servers) as admin:
-            admin.delete("classic")
+        with Admin(broker.bootstrap_servers) as admin:
+            admin.delete_group("classic")
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "pay"})
         producer.init_transactions(20)
         producer.begin_transaction()

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from odradek import Admin
 from odradek.base.ids import TopicPartition
 from odradek.cli.main import run
 from odradek.client.configuration import ClientConfig
-from odradek.client.group_admin import GroupAdmin
 from odradek.client.record_reader import RecordReader
 from odradek.testing import Broker
 
@@ -140,9 +140,9 @@ def test_a_group_reads_on_where_it_ended(
     produce(tmp_path, topic, b"1\n2\n3\n", "--partition", "0")
     group = ("--group", f"readers of {topic}")
     assert output(capfdbinary, topic, *group, "--from-beginning", "-n", "2") == b"1\n2\n"
-    with GroupAdmin(broker.bootstrap_servers) as admin:
-        assert admin.committed(group[1])[TopicPartition(topic, 0)] == 2
-        assert admin.describe(group[1]).members == []
+    with Admin(broker.bootstrap_servers) as admin:
+        assert admin.list_group_offsets(group[1])[TopicPartition(topic, 0)] == 2
+        assert admin.describe_group(group[1]).members == []
     assert output(capfdbinary, topic, *group, "-n", "1") == b"3\n"
 
 
@@ -242,8 +242,8 @@ def test_a_member_commits_as_it_is_told_and_says_what_it_has(
     for commit, committed in (("never", None), ("end", 1), ("regularly", 2)):
         capfd.readouterr()
         assert run(["consume", topic, *options, "--commit", commit]) == 0
-        with GroupAdmin(broker.bootstrap_servers) as admin:
-            assert admin.committed(group).get(TopicPartition(topic, 0)) == committed
+        with Admin(broker.bootstrap_servers) as admin:
+            assert admin.list_group_offsets(group).get(TopicPartition(topic, 0)) == committed
         assert f"odradek: group {group} (classic protocol, range, generation" in capfd.readouterr().err
 
 
@@ -260,8 +260,8 @@ def test_a_properties_file_says_how_a_group_is_read(
     asked = ["consume", topic, "--config", str(properties), "--from-beginning", "-n", "1", "-v"]
     assert run(asked) == 0
     assert "classic protocol" in capfd.readouterr().err
-    with GroupAdmin(broker.bootstrap_servers) as admin:
-        assert admin.committed(group) == {}
+    with Admin(broker.bootstrap_servers) as admin:
+        assert admin.list_group_offsets(group) == {}
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
@@ -278,8 +278,8 @@ def test_a_member_leaves_its_group_when_it_is_stopped(
         reader.send_signal(ending)
         said = reader.stderr.read()
     assert (reader.returncode, said) == (0, b"")
-    with GroupAdmin(broker.bootstrap_servers) as admin:
-        assert admin.describe(group).members == []
+    with Admin(broker.bootstrap_servers) as admin:
+        assert admin.describe_group(group).members == []
 
 
 def test_what_a_closed_pipe_did_not_take_is_not_committed(tmp_path: Path, broker: Broker, topic: str) -> None:
@@ -292,8 +292,8 @@ def test_what_a_closed_pipe_did_not_take_is_not_committed(tmp_path: Path, broker
     done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, env=os.environ)
     os.close(write_end)
     assert (done.returncode, done.stderr) == (0, b"")
-    with GroupAdmin(broker.bootstrap_servers) as admin:
-        assert admin.committed(group).get(TopicPartition(topic, 0), 0) == 0
+    with Admin(broker.bootstrap_servers) as admin:
+        assert admin.list_group_offsets(group).get(TopicPartition(topic, 0), 0) == 0
 
 
 def test_an_interrupted_produce_says_what_was_sent(topic: str) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from odradek import Admin
 from odradek.base.ids import TopicPartition
-from odradek.client.group_admin import GroupAdmin
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.integration
@@ -35,8 +35,8 @@ def test_the_lag_of_a_group_is_what_it_has_not_committed(broker: Broker) -> None
     topic = broker.create_topic(partitions=3)
     for partition, count in enumerate((5, 2, 1)):
         broker.produce(topic, *["v"] * count, partition=partition)
-    with GroupAdmin(broker.bootstrap_servers) as admin:
-        admin.commit("readers", {TopicPartition(topic, 0): 1, TopicPartition(topic, 1): 2})
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.alter_group_offsets("readers", {TopicPartition(topic, 0): 1, TopicPartition(topic, 1): 2})
     assert samples(broker, "odradek_group_lag") == {("readers", "0", topic): 4, ("readers", "1", topic): 0}
     broker.produce(topic, "v", partition=1)
     assert samples(broker, "odradek_group_lag")["readers", "1", topic] == 1
@@ -45,8 +45,8 @@ def test_the_lag_of_a_group_is_what_it_has_not_committed(broker: Broker) -> None
 
 def test_a_name_that_a_client_chose_shows_its_control_characters(broker: Broker) -> None:
     topic = broker.create_topic()
-    with GroupAdmin(broker.bootstrap_servers) as admin:
-        admin.commit("red\x1b[31m\r\u202e", {TopicPartition(topic, 0): 0})
+    with Admin(broker.bootstrap_servers) as admin:
+        admin.alter_group_offsets("red\x1b[31m\r\u202e", {TopicPartition(topic, 0): 0})
     groups = {labels[0] for labels in samples(broker, "odradek_group_lag")}
     assert r"red\x1b[31m\r\u202e" in groups
 
