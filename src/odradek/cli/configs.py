@@ -10,8 +10,7 @@ from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, 
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, brokers_are, matching
 from odradek.cli.output import Column, say, show
-from odradek.cli.setting_hints import hinting
-from odradek.cli.topics import assignments
+from odradek.cli.setting_hints import assignments, hinting
 from odradek.client.administering import Admin, administering
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.configs import alter_configs, describe_configs

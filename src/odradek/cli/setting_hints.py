@@ -1,11 +1,22 @@
-"""Names the setting that was perhaps meant, where a cluster refuses one that does not exist."""
+"""Settings as a person gives them; names the one that was perhaps meant where a name is unknown."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
+from odradek.base.errors import ApiError, SettingError
 from odradek.cli.command_line import meant
+
+
+def assignments(texts: list[str]) -> dict[str, str]:
+    """Read "name=value" texts. Raises SettingError."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise SettingError(f"a setting is given as name=value, not '{text}'")
+        found[name] = value
+    return found
 
 
 @contextmanager

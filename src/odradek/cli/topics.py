@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, ElementsRefused, SettingError
+from odradek.base.errors import ApiError, ElementsRefused
 from odradek.base.ids import BrokerId, Offset, TopicPartition
 from odradek.cli.command_line import (
     JSON,
@@ -20,11 +20,8 @@ from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
 from odradek.cli.replica_lists import EXAMPLE, read_replica_lists
-from odradek.cli.setting_hints import hinting
+from odradek.cli.setting_hints import assignments, hinting
 from odradek.client.administering import Admin, about_one, administering
-from odradek.client.core.admin.configs import describe_configs
-from odradek.client.core.admin.figures import figures_of, partitions_with_figures
-from odradek.client.core.admin.offsets import TO_THE_END, delete_records
 from odradek.client.core.admin.topics import (
     NewTopic,
     await_leaders,
@@ -109,6 +106,10 @@ def _replica_lists(options: Options) -> dict[int, list[BrokerId]]:
 
 def describe(options: Options) -> None:
     """Show a topic's partitions, or those of all topics."""
+    # 25 ms that only this command needs
+    from odradek.client.core.admin.configs import describe_configs
+    from odradek.client.core.admin.figures import partitions_with_figures
+
     with administering(client_config(options)) as admin:
         topics = admin.carry_out(describe_topics(None if options.topic is None else [options.topic]))
         settings = [] if options.topic is None else admin.carry_out(describe_configs("topic", options.topic))
@@ -168,6 +169,9 @@ def delete(options: Options) -> None:
 
 def delete_topic_records(options: Options) -> None:
     """Delete the records below an offset."""
+    from odradek.client.core.admin.figures import figures_of
+    from odradek.client.core.admin.offsets import TO_THE_END
+
     with administering(client_config(options)) as admin:
         (topic,) = admin.carry_out(describe_topics([options.topic]))
         numbers = [one.partition for one in topic.partitions]
@@ -214,6 +218,8 @@ def delete_records_below(
 
     Raises ApiError for the first partition that refuses, and says in which others records were deleted.
     """
+    from odradek.client.core.admin.offsets import delete_records
+
     try:
         return admin.carry_out(delete_records(below))
     except ElementsRefused as refused:
@@ -238,17 +244,6 @@ def _show_starts(options: Options, rows: list[dict[str, int]]) -> None:
         Column("new_start_offset", counted, title="new start"),
     )
     show(rows, columns, as_json=options.json, empty=f"Topic {options.topic} has no partitions.")
-
-
-def assignments(texts: list[str]) -> dict[str, str]:
-    """Read "name=value" texts. Raises SettingError."""
-    found = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise SettingError(f"a setting is given as name=value, not '{text}'")
-        found[name] = value
-    return found
 
 
 def offset_or_latest(text: str) -> int | str:

@@ -28,7 +28,6 @@ from odradek.client.core.admin.open_transactions import (
     open_transaction_at,
     producers_of,
 )
-from odradek.client.core.admin.topics import describe_topics
 from odradek.client.core.admin.transactions import (
     PartitionProducer,
     abort_transaction,
@@ -166,6 +165,8 @@ def _partitions(admin: Admin, options: Options, leader: int | None = None) -> li
 
     Raises ApiError for a topic or partition that does not exist.
     """
+    from odradek.client.core.admin.topics import describe_topics
+
     topics = admin.carry_out(describe_topics(None if options.topic is None else [options.topic]))
     found = [
         TopicPartition(topic.name, one.partition)

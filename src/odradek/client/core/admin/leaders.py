@@ -8,7 +8,6 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.client.core.admin.elements import Answered, Part, Results, ask_each
 from odradek.client.core.admin.operation import Operation, ask, passes
-from odradek.client.core.admin.topics import METADATA_VERSION_MAX, describe_topics, metadata_request
 from odradek.client.core.requests import Send, ToAny, ToNode
 from odradek.wire.message import Message
 from odradek.wire.messages.metadata import MetadataResponse
@@ -61,6 +60,8 @@ def ask_leaders(
 def leaders_of(topics: Iterable[str]) -> Operation[dict[TopicPartition, BrokerId]]:
     """The leader of each partition of these topics, -1 where there is none; topics that are not there, or may
     not be seen, are left out."""
+    from odradek.client.core.admin.topics import METADATA_VERSION_MAX, metadata_request
+
     send = Send(ToAny(), metadata_request(sorted(set(topics))), highest=METADATA_VERSION_MAX)
     answer = yield from ask(send, MetadataResponse, lambda _: [])
     return {
@@ -78,6 +79,9 @@ def _leaderless(partition: TopicPartition) -> ApiError:
 def _leaders(partitions: Iterable[TopicPartition]) -> Operation[dict[BrokerId, list[TopicPartition]]]:
     """The partitions by leader. Raises ApiError for one that does not exist."""
     wanted = sorted(set(partitions))
+    # With the messages that make topics: 20 ms that a list of transactions does not need.
+    from odradek.client.core.admin.topics import describe_topics
+
     described = yield from describe_topics(sorted({one.topic for one in wanted}))
     leaders = {
         TopicPartition(topic.name, one.partition): one.leader
