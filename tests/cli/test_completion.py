@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from odradek import Consumer
 from odradek.cli.completion import SCRIPTS, candidates, words_of
 from odradek.cli.main import run
-from odradek.client.cluster import EARLIEST
-from odradek.client.configuration import ClientConfig
-from odradek.client.group_reader import GroupReader
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.integration
@@ -30,8 +28,9 @@ def broker() -> Iterator[Broker]:
     with Broker() as running:
         running.create_topic("flights")
         running.create_topic("flowers")
-        with GroupReader(ClientConfig(running.bootstrap_servers), GROUP, "flights", EARLIEST) as reader:
-            list(reader.poll(1))
+        with Consumer("flights", bootstrap_servers=running.bootstrap_servers, group_id=GROUP) as reader:
+            while not reader.assignment():
+                reader.poll(0.1)
         yield running
 
 

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from odradek import Admin
+from odradek import Admin, Consumer
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.cli.internal_topics import KINDS, decode, in_words
 from odradek.cli.main import run
-from odradek.client.cluster import EARLIEST
-from odradek.client.configuration import GROUP_PROTOCOLS, ClientConfig
-from odradek.client.group_reader import GroupReader
+from odradek.client.configuration import GROUP_PROTOCOLS
 from odradek.records.builder import BatchBuilder
 from odradek.testing import Broker
 from odradek.wire.messages.consumer_offsets import OffsetCommitKey, OffsetCommitValue
@@ -89,11 +87,15 @@ def test_what_a_group_and_a_transaction_wrote_is_shown(
         topic = broker.create_topic()
         broker.produce(topic, "v")
         for protocol in GROUP_PROTOCOLS:
-            config = ClientConfig(broker.bootstrap_servers, group_protocol=protocol)
-            with GroupReader(config, protocol, topic, EARLIEST) as reader:
-                while not list(reader.poll(20)):
+            with Consumer(
+                topic,
+                bootstrap_servers=broker.bootstrap_servers,
+                group_id=protocol,
+                group_protocol=protocol,
+                auto_offset_reset="earliest",
+            ) as reader:
+                while not reader.poll(0.1):
                     pass
-                reader.acknowledge()
         with Admin(broker.bootstrap_servers) as admin:
             admin.delete_group("classic")
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "pay"})

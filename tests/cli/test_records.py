@@ -16,8 +16,6 @@ import pytest
 from odradek import Admin
 from odradek.base.ids import TopicPartition
 from odradek.cli.main import run
-from odradek.client.configuration import ClientConfig
-from odradek.client.record_reader import RecordReader
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.integration
@@ -296,20 +294,14 @@ def test_what_a_closed_pipe_did_not_take_is_not_committed(tmp_path: Path, broker
         assert admin.list_group_offsets(group).get(TopicPartition(topic, 0), 0) == 0
 
 
-def test_an_interrupted_produce_says_what_was_sent(topic: str) -> None:
+def test_an_interrupted_produce_says_what_was_sent(broker: Broker, topic: str) -> None:
     command = [sys.executable, "-m", "odradek", "produce", topic]
-    with (
-        subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as writer,
-        RecordReader(
-            ClientConfig(os.environ["ODRADEK_BOOTSTRAP_SERVERS"]),
-            {TopicPartition(topic, 0): 0, TopicPartition(topic, 1): 0},
-        ) as reader,
-    ):
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as writer:
         assert writer.stdin is not None
         assert writer.stderr is not None
         writer.stdin.write(b"one\n")
         writer.stdin.flush()
-        while not list(reader.poll(50)):
+        while not broker.records(topic):
             pass
         writer.send_signal(signal.SIGINT)
         said = writer.stderr.read()
@@ -347,23 +339,3 @@ def test_how_many_were_shown_is_said_at_a_timeout(
     produce(tmp_path, topic, lines, "--quiet")
     assert run(["consume", topic, "--offset", "earliest", "--follow", "--timeout", "0.1"]) == 0
     assert capfd.readouterr().err == f"No record for 0.1 s; {shown} shown.\n"
-
-
-def test_a_broker_that_goes_away_is_named_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """And found again when it is back, on the same port."""
-    with Broker(data_dir=tmp_path / "data") as own:
-        topic = own.create_topic()
-        own.produce(topic, "before")
-        config = ClientConfig(own.bootstrap_servers)
-        with RecordReader(config, {TopicPartition(topic, 0): 0}) as reader:
-            assert [one.value for one in reader.poll(500)] == [b"before"]
-            own.stop()
-            list(reader.poll(10))
-            assert any("trying again for 30 s" in note for note in reader.notes), reader.notes
-            own.start()
-            own.produce(topic, "after")
-            found: list[bytes | None] = []
-            while not found:
-                found = [one.value for one in reader.poll(500)]
-            assert found == [b"after"]
-            assert len(reader.notes) == 1

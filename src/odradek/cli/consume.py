@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.visible import visible
 from odradek.cli.command_line import (
@@ -23,41 +24,55 @@ from odradek.cli.command_line import (
     positional,
     seconds,
 )
-from odradek.cli.connecting import CONNECTION, client_config
-from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
+from odradek.cli.connecting import CONNECTION, client_settings
+from odradek.cli.moments import INT32_MAX, INT64_MAX, MOMENT, moment_ms
 from odradek.cli.output import say
+from odradek.cli.reading_range import Start, partitions_of, starts_of
 from odradek.cli.record_format import as_json, as_value, formatter
 from odradek.client.cluster import EARLIEST, LATEST
 from odradek.client.configuration import GROUP_PROTOCOLS, ISOLATION_LEVELS, ClientConfig
-from odradek.client.reading_range import Start, starts_of
-from odradek.client.record_deletion import partitions_of
-from odradek.client.record_reader import FetchedRecord, RecordReader
 
 if TYPE_CHECKING:
-    from odradek.client.group_reader import GroupReader
+    from odradek.cli.reading import Reading
+    from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 
-POLL_MS = 500
+CONSUMER, CLASSIC = GROUP_PROTOCOLS
+POLL_S: Final = 0.5
+POLL_TO_END_S: Final = 0.05
+"""What is at a log's end may not be for readers: then no record says that the end is reached."""
+BATCH: Final = 500
+_DEFAULTS: Final[dict[str, object]] = {"allow.auto.create.topics": False, "default.api.timeout.ms": 10_000}
+_WITHOUT: Final = ("auto.offset.reset", "max.poll.records")
+"""Settings of a consumer that options of this command decide, or that nobody would notice."""
 
 
 def consume(options: Options) -> None:
     """Print records until the end, a limit, or Ctrl-C."""
-    config = client_config(options)
+    from odradek.cli.reading import Reading  # with the client: 150 ms that help does not need
+    from odradek.client.settings import Client
+
+    config, settings = client_settings(options, Client.CONSUMER, without=_WITHOUT)
     if options.isolation_level is not None:
-        config = replace(config, isolation_level=options.isolation_level)
+        settings["isolation.level"] = options.isolation_level
     start, group = _start(options), options.group or config.group_id
     render = _renderer(options)
-    if group is not None:
-        reader: RecordReader | GroupReader = _join(config, options, group, start)
-        until = None
-    else:
+    if group is None:
         _refuse_for_groups(options)
-        positions, until = _positions(config, options, start)
-        reader = RecordReader(config, positions)
-    with closing(reader), _ended_by_sigterm():
-        try:
-            _print_records(reader, render, options, until)
-        except KeyboardInterrupt:
-            pass  # The normal end.
+    else:
+        settings |= _of_group(config, options, group)
+    try:
+        with _ended_by_sigterm(), Reading({**_DEFAULTS, **settings}, group) as reading:
+            ends = None
+            if group is None:
+                ends = _begin(reading, options, start)
+            else:
+                partitions_of(reading.consumer, options.topic)
+                reading.subscribe(options.topic, LATEST if start is None else EARLIEST)
+            _print_records(reading, render, options, ends)
+    except KeyboardInterrupt:
+        pass  # The normal end.
+    except ApiError as error:
+        raise _in_words(error, settings) from error
 
 
 @contextmanager
@@ -88,7 +103,8 @@ def _start(options: Options) -> Start | None:
     return given[0] if given else None
 
 
-def _join(config: ClientConfig, options: Options, group: str, start: Start | None) -> GroupReader:
+def _of_group(config: ClientConfig, options: Options, group: str) -> dict[str, object]:
+    """The settings of a member. Raises UsageError for options that are not for groups."""
     if options.partition or options.offset is not None or options.since is not None:
         raise UsageError(
             "with --group, leave out --partition, --offset and --since: the group's committed offsets say"
@@ -96,12 +112,45 @@ def _join(config: ClientConfig, options: Options, group: str, start: Start | Non
         )
     if options.follow:
         raise UsageError("with --group, leave out --follow: a member of a group reads until Ctrl-C")
-    from odradek.client.group_reader import NEVER, REGULARLY, GroupReader  # 40 ms that others do not need
+    commits = options.commit or ("regularly" if config.enable_auto_commit else "never")
+    settings: dict[str, object] = {"group.id": group, "enable.auto.commit": commits != "never"}
+    if commits == "end":
+        settings["auto.commit.interval.ms"] = INT32_MAX
+    protocol = options.protocol or config.group_protocol or _protocol_of_members(config, group)
+    if protocol is not None:
+        settings["group.protocol"] = protocol
+    if protocol == CLASSIC:
+        from odradek.client.classic_assignors import ASSIGNORS
 
-    if options.protocol is not None:
-        config = replace(config, group_protocol=options.protocol)
-    commits = options.commit or (REGULARLY if config.enable_auto_commit else NEVER)
-    return GroupReader(config, group, options.topic, LATEST if start is None else EARLIEST, commits=commits)
+        settings["partition.assignment.strategy"] = ",".join(ASSIGNORS)
+    return settings
+
+
+def _protocol_of_members(config: ClientConfig, group: str) -> str | None:
+    """CLASSIC for a group whose members speak that protocol, which is to stay; else the client chooses."""
+    from odradek.client.administering import administering
+    from odradek.client.core.admin.groups import describe_group
+
+    with administering(config) as admin:
+        try:
+            found = admin.carry_out(describe_group(group))
+        except ApiError as refused:
+            if refused.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+                raise
+            return None
+    return CLASSIC if found.members and found.kind == CLASSIC else None
+
+
+def _in_words(error: ApiError, settings: Mapping[str, object]) -> ApiError:
+    """What a group refuses that the user has chosen."""
+    protocol = settings.get("group.protocol")
+    if error.code is ErrorCode.UNSUPPORTED_VERSION and protocol == CONSUMER:
+        said = "reading as a group needs the consumer group protocol of Kafka 4.0 (KIP-848)"
+        return ApiError(error.code, f"{said}, which this broker does not serve")
+    if error.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL and protocol == CONSUMER:
+        said = f"group {settings['group.id']} is in use by members that this one cannot join"
+        return ApiError(error.code, said)
+    return error
 
 
 def _refuse_for_groups(options: Options) -> None:
@@ -110,64 +159,92 @@ def _refuse_for_groups(options: Options) -> None:
             raise UsageError(f"--{name} needs --group GROUP")
 
 
-def _positions(
-    config: ClientConfig, options: Options, start: Start | None
-) -> tuple[dict[TopicPartition, Offset], dict[TopicPartition, Offset] | None]:
-    """The start offsets, and the end offsets; no end offsets when the command follows the log."""
-    wanted = partitions_of(config, options.topic, options.partition)
-    positions, ends = starts_of(config, wanted, start or Start(LATEST))
-    return positions, None if options.follow or start is None else ends
+def _begin(reading: Reading, options: Options, start: Start | None) -> Ends | None:
+    """Assign the partitions; returns where to end, None where the command follows the log."""
+    wanted = partitions_of(reading.consumer, options.topic, options.partition)
+    positions, ends = starts_of(reading.consumer, wanted, start or Start(LATEST))
+    reading.assign(positions)
+    return None if options.follow or start is None else Ends(positions, ends)
 
 
 def _print_records(
-    reader: RecordReader | GroupReader,
-    render: Callable[[FetchedRecord], bytes],
-    options: Options,
-    until: dict[TopicPartition, Offset] | None,
+    reading: Reading, render: Callable[[ConsumerRecord], bytes], options: Options, ends: Ends | None
 ) -> None:
     output = sys.stdout.buffer
     shown, quiet_since = 0, time.monotonic()
-    while until is None or _is_left(reader, until):
-        for record in reader.poll(POLL_MS):
-            if until is not None and record.offset >= until[TopicPartition(record.topic, record.partition)]:
-                continue  # The partition was created after this command began.
+    while ends is None or ends.has_left(reading):
+        before = shown
+        most = BATCH if options.max_messages is None else min(BATCH, options.max_messages - shown)
+        records = reading.poll(_patience_s(options, quiet_since, ends), most)
+        for record in records if ends is None else ends.within(records):
             output.write(render(record))
             shown += 1
-            if shown == options.max_messages:
-                output.flush()
-                _print_news(reader, options)
-                return
-            quiet_since = time.monotonic()
         output.flush()
-        _print_news(reader, options)
-        if options.timeout is not None and time.monotonic() - quiet_since >= options.timeout:
+        _print_news(reading, options)
+        if shown == options.max_messages:
+            return
+        now = time.monotonic()
+        if shown > before or not reading.has_begun:
+            quiet_since = now
+        if options.timeout is not None and now - quiet_since >= options.timeout:
             were_shown = "1 was shown" if shown == 1 else f"{shown:,} were shown"
             say(f"No record for {options.timeout:g} s; {were_shown}.", as_error=True)
             return
 
 
-def _print_news(reader: RecordReader | GroupReader, options: Options) -> None:
-    """Acknowledge the printed records, and print the reader's notes to standard error."""
-    while reader.notes:
-        say(f"odradek: {reader.notes.pop(0)}", as_error=True)
-    if isinstance(reader, RecordReader):
-        return
-    reader.acknowledge()
-    while reader.rebalances:
-        sentence = reader.rebalances.pop(0)
-        if options.verbose:
-            say(f"odradek: {sentence}", as_error=True)
+def _patience_s(options: Options, quiet_since: float, ends: Ends | None) -> float:
+    """How long to wait for records now."""
+    longest = POLL_S if ends is None else POLL_TO_END_S
+    timeout_s: float | None = options.timeout
+    if timeout_s is None:
+        return longest
+    return max(0.0, min(longest, quiet_since + timeout_s - time.monotonic()))
 
 
-def _is_left(reader: RecordReader | GroupReader, until: dict[TopicPartition, Offset]) -> bool:
-    assert isinstance(reader, RecordReader), "a group follows its topic"
-    left = {one: at for one, at in reader.positions.items() if at < until[one]}
-    if len(left) < len(reader.positions):
-        reader.keep(left)
-    return bool(left)
+def _print_news(reading: Reading, options: Options) -> None:
+    """Print what has happened to standard error."""
+    for note in reading.notes:
+        say(f"odradek: {note}", as_error=True)
+    for sentence in reading.rebalances if options.verbose else ():
+        say(f"odradek: {sentence}", as_error=True)
+    reading.notes.clear()
+    reading.rebalances.clear()
 
 
-def _renderer(options: Options) -> Callable[[FetchedRecord], bytes]:
+class Ends:
+    """Where printing ends in each partition of the topic; a position may pass it without a record."""
+
+    def __init__(
+        self, positions: Mapping[TopicPartition, Offset], ends: Mapping[TopicPartition, Offset]
+    ) -> None:
+        # By partition: the next offset, and the end.
+        self._left = {one: (at, ends[one]) for one, at in positions.items()}
+        self._is_quiet = False
+
+    def within(self, records: Sequence[ConsumerRecord]) -> Iterator[ConsumerRecord]:
+        """Those of the records that lie before the ends; the others came later."""
+        self._is_quiet = not records
+        for record in records:
+            one = TopicPartition(record.topic, record.partition)
+            at, end = self._left[one]
+            if record.offset < end:
+                self._left[one] = max(at, record.offset + 1), end
+                yield record
+            else:
+                self._left[one] = end, end
+
+    def has_left(self, reading: Reading) -> bool:
+        """Whether anything is to be read; partitions that are done are read no longer."""
+        if self._is_quiet:  # what comes next may not be for readers
+            self._left = {one: (reading.position(one), end) for one, (_, end) in self._left.items()}
+        left = {one: (at, end) for one, (at, end) in self._left.items() if at < end}
+        if left and len(left) < len(self._left):
+            reading.keep({one: at for one, (at, _) in left.items()})
+        self._left = left
+        return bool(left)
+
+
+def _renderer(options: Options) -> Callable[[ConsumerRecord], bytes]:
     if sum((options.json, options.format is not None, options.headers or options.keys)) > 1:
         raise UsageError("odradek consume takes one of --json, --format, and --keys with --headers")
     if options.json:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 _AGO = re.compile(r"([0-9]{1,9})(s|m|h|d)")
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+INT32_MAX = (1 << 31) - 1
 INT64_MAX = (1 << 63) - 1
 
 MOMENT = "2026-03-01T12:00:00Z, @MILLISECONDS, or 30s, 10m, 2h, 7d ago"

@@ -2,22 +2,24 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odradek.base.visible import visible_json
 from odradek.cli.bytes_in_json import bytes_fields
 from odradek.cli.command_line import UsageError
-from odradek.client.record_reader import FetchedRecord
 
-Render = Callable[[FetchedRecord], bytes]
+if TYPE_CHECKING:
+    from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+
+Render = Callable[["ConsumerRecord"], bytes]
 
 _FIELDS: Mapping[str, Render] = {
     "t": lambda record: record.topic.encode(),
     "p": lambda record: b"%d" % record.partition,
     "o": lambda record: b"%d" % record.offset,
-    "T": lambda record: b"%d" % record.timestamp_ms,
-    "k": lambda record: record.key or b"",
-    "s": lambda record: record.value or b"",
+    "T": lambda record: b"%d" % record.timestamp,
+    "k": lambda record: _bytes(record.key) or b"",
+    "s": lambda record: _bytes(record.value) or b"",
     "K": lambda record: b"%d" % _length(record.key),
     "S": lambda record: b"%d" % _length(record.value),
     "h": lambda record: _headers(record),
@@ -51,37 +53,44 @@ def formatter(template: str) -> Render:
 def as_value(with_keys: bool, with_headers: bool) -> Render:
     """Returns a renderer: the value as a line, after headers and key if selected; null as an empty line."""
 
-    def render(record: FetchedRecord) -> bytes:
+    def render(record: "ConsumerRecord") -> bytes:
         parts = [_headers(record)] if with_headers else []
         if with_keys:
-            parts.append(record.key or b"")
-        return b"\t".join([*parts, record.value or b""]) + b"\n"
+            parts.append(_bytes(record.key) or b"")
+        return b"\t".join([*parts, _bytes(record.value) or b""]) + b"\n"
 
     return render
 
 
-def as_json(record: FetchedRecord, *, always_base64: bool = False) -> bytes:
+def as_json(record: "ConsumerRecord", *, always_base64: bool = False) -> bytes:
     """One line of JSON with every field; bytes that are not UTF-8 are in base64, named `..._base64`."""
     shown: dict[str, Any] = {
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
-        "timestamp": record.timestamp_ms,
-        "timestamp_type": record.timestamp_type,
+        "timestamp": record.timestamp,
+        "timestamp_type": "append" if record.is_append_time else "create",
         "leader_epoch": record.leader_epoch,
-        **bytes_fields("key", record.key, always_base64),
-        **bytes_fields("value", record.value, always_base64),
+        **bytes_fields("key", _bytes(record.key), always_base64),
+        **bytes_fields("value", _bytes(record.value), always_base64),
         "headers": [
-            {"name": name.decode(errors="backslashreplace"), **bytes_fields("value", value, always_base64)}
-            for name, value in record.headers
+            {"name": name, **bytes_fields("value", value, always_base64)} for name, value in record.headers
         ],
     }
     return visible_json(shown).encode() + b"\n"
 
 
-def _length(content: bytes | None) -> int:
-    return -1 if content is None else len(content)
+def _bytes(content: object) -> bytes | None:
+    """A key or a value of a consumer without deserializers."""
+    assert content is None or isinstance(content, bytes)
+    return content
 
 
-def _headers(record: FetchedRecord) -> bytes:
-    return b",".join(name + b"=" + (b"" if value is None else value) for name, value in record.headers)
+def _length(content: object) -> int:
+    return -1 if content is None else len(_bytes(content) or b"")
+
+
+def _headers(record: "ConsumerRecord") -> bytes:
+    return b",".join(
+        name.encode() + b"=" + (b"" if value is None else value) for name, value in record.headers
+    )

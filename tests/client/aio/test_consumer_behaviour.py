@@ -355,12 +355,12 @@ def test_records_that_are_put_back_come_again_unless_the_position_changes(
         async with consumer(servers) as reader:
             reader.assign([first])
             records = await read(reader, 10)
-            reader.put_back(records[6:])
+            reader.handed_out.put_back(records[6:])
             assert await reader.position(first) == 6
             assert numbers(await reader.poll(10, max_records=1)) == [6]
-            reader.put_back(records[6:7])
+            reader.handed_out.put_back(records[6:7])
             assert numbers(await read(reader, 4)) == [6, 7, 8, 9]
-            reader.put_back(records[6:])
+            reader.handed_out.put_back(records[6:])
             reader.seek(first, 9)
             assert numbers(await read(reader, 1)) == [9]
 

@@ -80,7 +80,7 @@ def interrupt() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-INNER = {"put_back", "put_back_unless_committed", "poll_pieces", "undo", "stream"}
+INNER = {"handed_out", "put_back_unless_committed", "poll_pieces", "stream"}
 """What the consumer of asyncio has for the other one alone, and what only makes sense there."""
 
 

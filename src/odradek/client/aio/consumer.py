@@ -39,7 +39,7 @@ from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joi
 from odradek.client.aio.committing import CommitCallback, CommitOptions, Committing, Offsets
 from odradek.client.aio.consumer_settings import consumer_options
 from odradek.client.aio.driver import Driver
-from odradek.client.aio.handed_out import HandedOut, Refused
+from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted
 from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
 from odradek.client.aio.options import driver_options
@@ -53,6 +53,7 @@ from odradek.client.core.consumer.fetcher import Fetcher, Piece
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.membership.member import Membership
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
@@ -105,7 +106,6 @@ class Consumer:
             request_timeout_ms=options.request_timeout_ms,
             backoff=Backoff(reach.retry_backoff_ms, reach.retry_backoff_max_ms, self._driver.chance),
         )
-        self._is_committed_only = options.fetch.is_committed_only
         self._convert = converter(key_deserializer, value_deserializer)
         self._interceptors = interceptors
         self._max_poll_records = read[known.MAX_POLL_RECORDS]
@@ -274,9 +274,10 @@ class Consumer:
         finally:
             self._is_polling = False
 
-    def undo(self, pieces: Sequence[Piece]) -> None:
-        """The application did not get these, the last ones that were returned."""
-        self._handed_out.undo(pieces)
+    @property
+    def handed_out(self) -> HandedOut:
+        """What the application has, for a shell that hands records on."""
+        return self._handed_out
 
     async def _poll_until(self, timeout: float | None, take: Callable[[], list[T]]) -> list[T]:
         """C1: at least one round, then until there is something or the end of the time; C2: see `_take`."""
@@ -324,10 +325,6 @@ class Consumer:
         self._is_woken = True
         self._driver.pump()
 
-    def put_back(self, records: Iterable[ConsumerRecord], refused: Refused | None = None) -> None:
-        """Undo that the last poll returned these, its last ones: the next poll returns them first."""
-        self._handed_out.put_back(records, refused)
-
     def put_back_unless_committed(self, records: Sequence[ConsumerRecord]) -> None:
         """The application got these last and has not processed them, except for what it has committed.
 
@@ -373,6 +370,11 @@ class Consumer:
         self._check_group(only_looks=True)
         identity = self._core.identity
         return GroupMetadata(identity.group, identity.epoch, identity.member, identity.instance)
+
+    def membership(self) -> Membership | None:
+        """As what this consumer is in its group: protocol, strategy, epoch; None before it subscribes."""
+        self._check_group()
+        return self._core.membership()
 
     async def committed(
         self, partitions: Iterable[TopicPartition], *, timeout: float | None = None
@@ -445,11 +447,14 @@ class Consumer:
 
     def lag(self, partition: TopicPartition) -> int | None:
         """How many offsets lie between the position and the end of what may be read; None while unknown."""
-        one = partition_of(partition)
-        (state,) = self._states([one])
-        end = state.end(is_committed_only=self._is_committed_only)
-        position = self._handed_out.positions().get(one)
-        return None if position is None or end < 0 else max(0, end - position.offset)
+        (state,) = self._states([partition])
+        position = self._handed_out.positions().get(partition_of(partition))
+        return None if position is None else self._core.lag(state, position.offset)
+
+    async def partition_count(self, topic: str) -> int | None:
+        """See `Producer.partition_count`."""
+        self._check_open()
+        return await self._queries.partition_count(topic)
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from odradek.base.errors import SettingError
 from odradek.client import settings as known
-from odradek.client.core.consumer.consumer_core import CLASSIC, CONSUMER, ConsumerOptions
+from odradek.client.core.consumer.consumer_core import ConsumerOptions
 from odradek.client.core.consumer.fetcher import FetchOptions
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
-from odradek.client.core.membership.member import MemberOptions
+from odradek.client.core.membership.member import CLASSIC, CONSUMER, MemberOptions
 from odradek.client.settings import Setting, Settings
 
 _RESETS: Final[Mapping[str, int | None]] = {"earliest": EARLIEST, "latest": LATEST, "none": None}

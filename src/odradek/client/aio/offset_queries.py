@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.client.aio.driver import Driver
+from odradek.client.aio.topic_look import partition_count
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.consumer.commits import (
     Commit,
@@ -159,6 +160,10 @@ class OffsetQueries:
                 else:
                     problem = _refused(partition, code)
         return problem
+
+    async def partition_count(self, topic: str) -> int | None:
+        """See `topic_look`."""
+        return await partition_count(self._driver, topic, self._timeout_ms)
 
     async def until(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
         """Wait for a condition that an event makes true. Raises ApiError when the time is over."""

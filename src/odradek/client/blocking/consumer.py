@@ -298,6 +298,7 @@ class Consumer(Closing):
     commit = _blocking(aio.Consumer.commit)
     committed = _blocking(aio.Consumer.committed)
     group_metadata = _at_once(aio.Consumer.group_metadata)
+    membership = _at_once(aio.Consumer.membership)
     seek = _at_once(aio.Consumer.seek)
     seek_to_beginning = _at_once(aio.Consumer.seek_to_beginning)
     seek_to_end = _at_once(aio.Consumer.seek_to_end)
@@ -306,6 +307,7 @@ class Consumer(Closing):
     resume = _at_once(aio.Consumer.resume)
     paused = _at_once(aio.Consumer.paused)
     lag = _at_once(aio.Consumer.lag)
+    partition_count = _blocking(aio.Consumer.partition_count)
     offsets_for_times = _blocking(aio.Consumer.offsets_for_times)
     beginning_offsets = _blocking(aio.Consumer.beginning_offsets)
     end_offsets = _blocking(aio.Consumer.end_offsets)
@@ -451,10 +453,10 @@ class Consumer(Closing):
         """Wait until an interrupted poll has ended, and put back what the application does not have."""
         while self._poll_task is not None:
             await asyncio.wait({self._poll_task})
-        self._consumer.put_back(self._pending, self._refused)
+        self._consumer.handed_out.put_back(self._pending, self._refused)
         self._refused = None
         self._pending.clear()
-        self._consumer.undo(self._pieces)
+        self._consumer.handed_out.undo(self._pieces)
         self._pieces.clear()
 
     async def _call(self, function: Callable[[], None]) -> None:

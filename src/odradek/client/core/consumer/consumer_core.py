@@ -25,18 +25,17 @@ from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord, Convert
 from odradek.client.core.consumer.fetcher import Fetcher, FetchOptions
 from odradek.client.core.consumer.held_up import HeldUp
+from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import Positions
 from odradek.client.core.consumer.reasons import Reasons
 from odradek.client.core.consumer.subscription import Subscription
-from odradek.client.core.membership.classic_member import ClassicMember
-from odradek.client.core.membership.consumer_member import ConsumerMember
 from odradek.client.core.membership.givers import Givers
-from odradek.client.core.membership.member import Member, MemberOptions
+from odradek.client.core.membership.member import CLASSIC, CONSUMER, Member, MemberOptions, Membership
+from odradek.client.core.membership.new_member import new_member
 from odradek.client.core.requests import Core, Outcome, Send, ToCoordinator, earliest
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Why
 
-CLASSIC, CONSUMER = "classic", "consumer"
 _NOTHING: Final[Mapping[TopicPartition, Offset]] = {}
 
 
@@ -156,7 +155,7 @@ class ConsumerCore:
         assert self._options.member is not None
         if self.member is None or (self.member.has_left and self.member.error is None):
             failed = None if self.member is None else self.member.failed
-            self.member = self._new_member()
+            self.member = self._new_member(self._options.protocol)
             self.member.failed = failed
         self.member.subscribe(self.subscription.topics)
 
@@ -202,7 +201,17 @@ class ConsumerCore:
                 return ApiError(code, f"topic {topic}: {words}")
         return self.subscription.take_error()
 
+    def lag(self, state: PartitionState, position: Offset) -> int | None:
+        """How many offsets lie between a position and the end of what may be read; None while unknown."""
+        end = state.end(is_committed_only=self._options.fetch.is_committed_only)
+        return None if end < 0 else max(0, end - position)
+
     # --- rebalances
+
+    def membership(self) -> Membership | None:
+        """As what it is in its group; None before it subscribes."""
+        member = self.member
+        return None if member is None else Membership(member.protocol, member.strategy, self.identity.epoch)
 
     def change(self) -> Step | None:
         """The next step that the application must hear of; the same one until it is carried out."""
@@ -315,7 +324,8 @@ class ConsumerCore:
         """Whether the member is in a group whose broker assigns, and is given nothing."""
         member = self.member
         is_waiting = (
-            isinstance(member, ConsumerMember)
+            member is not None
+            and member.protocol == CONSUMER
             and member.is_joined
             and member.target() is None
             and not self.subscription.states
@@ -323,23 +333,21 @@ class ConsumerCore:
         )
         self._givers.follow(member, is_waiting=is_waiting, now_ms=now_ms)
 
-    def _new_member(self) -> Member:
+    def _new_member(self, protocol: str | None) -> Member:
         options = self._options.member
         assert options is not None
-        kind = ClassicMember if self._options.protocol == CLASSIC else ConsumerMember
-        return kind(options, self._view, self._routing, self._chance)
+        return new_member(protocol or CONSUMER, options, self._view, self._routing, self._chance)
 
     def _fall_back(self) -> None:
         """Go on in the classic protocol where the broker or the group knows no other."""
         member = self.member
-        if self._options.protocol is not None or not isinstance(member, ConsumerMember):
+        if self._options.protocol is not None or member is None or member.protocol == CLASSIC:
             return
         error = member.error
         if not isinstance(error, ApiError) or self.subscription.states:
             return
         if error.code in (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.INCONSISTENT_GROUP_PROTOCOL):
-            assert self._options.member is not None
-            self.member = ClassicMember(self._options.member, self._view, self._routing, self._chance)
+            self.member = self._new_member(CLASSIC)
             self.member.subscribe(self.subscription.topics)
 
     def _check_poll(self, now_ms: int) -> None:

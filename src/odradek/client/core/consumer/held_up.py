@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, Offset, TopicPartition
-from odradek.client.core.admin.transactions import producers_request
+from odradek.base.ids import BrokerId, Offset, TopicPartition, by_topic
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import Outcome, Send, ToNode
 from odradek.client.refusal import known_code
-from odradek.wire.messages.describe_producers import DescribeProducersResponse
+from odradek.wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    TopicRequest,
+)
 
 ASK_AFTER_MS: Final = 300
 """Most transactions end before."""
@@ -46,7 +49,8 @@ class HeldUp:
                 by_node.setdefault(leader.node, {})[one] = state.offset
         sends = []
         for node, positions in by_node.items():
-            send = Send(ToNode(node), producers_request(list(positions)))
+            topics = [TopicRequest(topic, numbers) for topic, numbers in by_topic(positions).items()]
+            send = Send(ToNode(node), DescribeProducersRequest(topics))
             self._asked[send] = positions
             sends.append(send)
         return sends

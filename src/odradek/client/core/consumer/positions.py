@@ -52,6 +52,16 @@ OFFSET_FETCH_VERSION_MAX: Final = 9
 LIST_OFFSETS_VERSION_MAX: Final = 10
 
 
+class NoPosition(ApiError):
+    """A partition cannot be read on until the application seeks: there is no setting that says where."""
+
+    def __init__(self, message: str, partition: TopicPartition, offset: Offset | None) -> None:
+        super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+        self.partition = partition
+        self.offset = offset
+        """The position whose records are gone; None if there was none, nor a committed offset."""
+
+
 class Identity(Protocol):
     """Who asks as a member of a group."""
 
@@ -419,7 +429,7 @@ class Positions:
         if self._reset_to is None:
             state.go(Phase.NEEDS_RESET)
             said = f"{partition} was cut off at offset {end}, before the position {state.offset}"
-            state.error = ApiError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{said}; seek to go on")
+            state.error = NoPosition(f"{said}; seek to go on", partition, state.offset)
         elif end < 0:
             state.go(Phase.NEEDS_RESET)
         else:
@@ -443,9 +453,9 @@ def _left_out(partition: TopicPartition) -> ApiError:
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
 
 
-def _no_position(partition: TopicPartition, state: PartitionState) -> ApiError:
+def _no_position(partition: TopicPartition, state: PartitionState) -> NoPosition:
     if state.offset >= 0:
-        said = f"{partition} has no offset {state.offset} any more"
+        said, offset = f"{partition} has no offset {state.offset} any more", state.offset
     else:
-        said = f"{partition} has no committed offset"
-    return ApiError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{said}, and auto.offset.reset is none; seek to go on")
+        said, offset = f"{partition} has no committed offset", None
+    return NoPosition(f"{said}, and auto.offset.reset is none; seek to go on", partition, offset)

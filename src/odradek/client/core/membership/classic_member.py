@@ -32,7 +32,7 @@ from odradek.client.core.membership.classic_share import (
     subscriber_of,
     subscription,
 )
-from odradek.client.core.membership.member import MemberOptions, Refusals, Target, kept_out
+from odradek.client.core.membership.member import CLASSIC, MemberOptions, Refusals, Target, kept_out
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
@@ -124,8 +124,14 @@ class ClassicMember:
         self.epoch = NO_GENERATION
         self.instance = options.instance
         self.checks_epoch = False
+        self.protocol = CLASSIC
         self.error: OdradekError | None = None
         self.failed: ApiError | None = None
+
+    @property
+    def strategy(self) -> str:
+        """See `Member`."""
+        return self._strategy
 
     @property
     def is_joined(self) -> bool:
@@ -321,8 +327,11 @@ class ClassicMember:
             self._refusals.note(code, now_ms)
             self._retry(now_ms)
         else:
-            words = code.name.lower().replace("_", " ")
-            self._give_up(ApiError(code, f"group {self.group}: {words}"))
+            words = f"group {self.group}: {code.name.lower().replace('_', ' ')}"
+            if code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
+                known = ", ".join(self._options.strategies)
+                words = f"the members of group {self.group} use none of the strategies {known}"
+            self._give_up(ApiError(code, words))
 
     def _accepted(self, response: Message, now_ms: int) -> None:
         self._next_ms = now_ms + self._options.heartbeat_interval_ms

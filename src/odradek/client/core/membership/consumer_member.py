@@ -20,7 +20,7 @@ from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
-from odradek.client.core.membership.member import MemberOptions, Refusals, Target, kept_out
+from odradek.client.core.membership.member import CONSUMER, MemberOptions, Refusals, Target, kept_out
 from odradek.client.core.requests import Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
@@ -85,8 +85,14 @@ class ConsumerMember:
         self.epoch = _JOIN_EPOCH
         self.instance = options.instance
         self.checks_epoch = True
+        self.protocol = CONSUMER
         self.error: OdradekError | None = None
         self.failed: ApiError | None = None
+
+    @property
+    def strategy(self) -> str:
+        """See `Member`."""
+        return ""
 
     @property
     def is_joined(self) -> bool:

@@ -22,6 +22,22 @@ PUT_OUT: Final = frozenset(
 """What a group answers that a member is not of, or not any more."""
 
 
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """As what a consumer is in its group."""
+
+    protocol: str
+    """CLASSIC or CONSUMER."""
+    strategy: str
+    """How the members of a classic group share out partitions; "" where the broker does."""
+    epoch: int
+    """The member's epoch, or the generation of a classic group; -1 outside of the group."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The partitions that a member must have from now on, all of them."""
@@ -113,6 +129,13 @@ class Member(Core, Protocol):
     """What the application must be told; the consumer takes it."""
     failed: ApiError | None
     """Why it is kept out of the group, also when the application was told; None while it is not."""
+
+    protocol: str
+    """CLASSIC or CONSUMER."""
+
+    @property
+    def strategy(self) -> str:
+        """How the classic group shares out partitions; "" where the broker does, or nobody has yet."""
 
     @property
     def is_joined(self) -> bool:
