@@ -1,6 +1,6 @@
 """A description of a group and its members, of either protocol.
 
-It only converts responses to descriptions; `group_admin` sends the requests.
+It only converts responses to descriptions; `core/admin/groups` sends the requests.
 """
 
 from collections.abc import Sequence
