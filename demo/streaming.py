@@ -21,7 +21,10 @@ PATIENCE_S: Final = 900
 
 
 class Streaming:
-    """One run of it. Raises DriverFailed if a driver ends by itself, and the error of a feed that fails."""
+    """One run of it.
+
+    Raises DriverFailed if a driver ends by itself, the error of a feed that fails, and TableRefused.
+    """
 
     def __init__(self, screen: Screen, feed: Feed, descriptions: Sequence[Description]) -> None:
         self._screen = screen
@@ -75,10 +78,7 @@ class Streaming:
             time.sleep(LOOK_INTERVAL_S)
 
     def _look(self) -> None:
-        self._reached = [
-            reached(description, before)
-            for description, before in zip(self._descriptions, self._reached, strict=True)
-        ]
+        self._reached = [reached(description) for description in self._descriptions]
         self._screen.show(self._feed, self._reached)
 
 

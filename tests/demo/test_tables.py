@@ -8,9 +8,8 @@ from demo.tables import TABLES, Reached, prepare, reached
 
 from odradek.spark.pipeline.description import check_transforms
 from odradek.spark.pipeline.engine import Step
+from odradek.spark.pipeline.ledger import TableRefused
 from tests.spark.pipeline.fake_topics import FakeTopics, described, run
-
-BEFORE = Reached(7, 700)
 
 
 @pytest.fixture(autouse=True)
@@ -37,10 +36,10 @@ def test_without_delta_no_row_is_replaced_and_the_others_are_parquet(tmp_path: P
 
 def test_a_look_sees_the_last_batch_and_the_one_that_a_kill_left(tmp_path: Path) -> None:
     description, topics = described(tmp_path), FakeTopics(1)
-    assert reached(description, BEFORE) == Reached()
+    assert reached(description) == Reached()
     topics.logs[0] = [b'{"n": 1}', b'{"n": 2}']
     run(description, topics)
-    assert reached(description, BEFORE) == Reached(1, 2)
+    assert reached(description) == Reached(1, 2)
 
     def killed(step: Step) -> None:
         if step is Step.SEALED:
@@ -49,10 +48,21 @@ def test_a_look_sees_the_last_batch_and_the_one_that_a_kill_left(tmp_path: Path)
     topics.logs[0].append(b'{"n": 3}')
     with pytest.raises(KeyboardInterrupt):
         run(description, topics, killed)
-    assert reached(description, BEFORE) == Reached(1, 2, is_writing=True)
+    assert reached(description) == Reached(1, 2, is_writing=True)
 
 
 def test_the_first_commit_of_a_delta_table_does_not_end_the_looking(tmp_path: Path) -> None:
     description = described(tmp_path, sink='format = "delta"')
-    (description.table / "_delta_log" / "_staged_commits").mkdir(parents=True)
-    assert reached(description, BEFORE) == BEFORE
+    log = description.table / "_delta_log"
+    (log / "_staged_commits").mkdir(parents=True)
+    (log / ".00000000000000000000.json.5f1c.tmp").write_text("")
+    assert reached(description) == Reached()
+
+
+def test_a_table_that_is_not_the_pipelines_ends_it_with_the_sentence(tmp_path: Path) -> None:
+    description = described(tmp_path, sink='format = "delta"')
+    log = description.table / "_delta_log"
+    log.mkdir(parents=True)
+    (log / "00000000000000000000.json").write_text('{"commitInfo": {"operation": "WRITE"}}\n')
+    with pytest.raises(TableRefused, match="holds a table that no pipeline wrote"):
+        reached(description)

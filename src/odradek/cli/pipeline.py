@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +54,9 @@ max_per_batch = 1000             # more records that cannot be read stop the pip
 
 # [compact]                      # of Delta and Iceberg tables: small files become large ones
 # after_commits = 100
+
+# [spark]                        # where Spark runs; else on this machine
+# master = "spark://HOST:7077"
 """
 MORE_OF_FORMAT = {
     "csv": '\n[decode.fields]\ncolumn = "string"       # one for each place in a line',
@@ -67,6 +71,11 @@ FILES = positional(
     metavar="FILE",
     many=True,
     completes="file",
+)
+MASTER = option(
+    "--master",
+    help="where Spark runs, instead of what the description says: local[4], spark://HOST:PORT, yarn, k8s://...",
+    metavar="MASTER",
 )
 LAGS = (
     Column("topic"),
@@ -162,7 +171,7 @@ def run(options: Options) -> None:
 
 def _described_each(options: Options) -> list[Description]:
     """The descriptions of a run. Raises SettingError where they cannot run in one process."""
-    descriptions = [_described(file) for file in options.files]
+    descriptions = [_described(file, options.master) for file in options.files]
     names = [one.name for one in descriptions]
     for name in names:
         if names.count(name) > 1:
@@ -215,7 +224,7 @@ def replay(options: Options) -> None:
     """Take dead letters back that can be read now."""
     from odradek.spark.pipeline import assembly
 
-    done = assembly.replay_table(_described(options.file), _Progress())
+    done = assembly.replay_table(_described(options.file, options.master), _Progress())
     if not done.letters:
         say("There are no dead letters to take back.")
         return
@@ -233,7 +242,7 @@ def compact(options: Options) -> None:
     """Make few large files of many small ones, and remove what no kept state of the table has."""
     from odradek.spark.pipeline import assembly
 
-    _say_compacted(assembly.compact_table(_described(options.file)))
+    _say_compacted(assembly.compact_table(_described(options.file, options.master)))
 
 
 def _say_compacted(done: Compacted, prefix: str = "") -> None:
@@ -297,7 +306,7 @@ def verify(options: Options) -> int:
 
     from odradek.spark.pipeline import assembly
 
-    description = _described(options.file)
+    description = _described(options.file, options.master)
     found = assembly.verify_table(description)
     if options.json:
         say_json(asdict(found), indent=2)
@@ -344,13 +353,15 @@ def doctor(options: Options) -> int:
     return 1 if wrong else 0
 
 
-def _described(file: str) -> Description:
-    """The description in that file. Raises SettingError."""
+def _described(file: str, master: str | None = None) -> Description:
+    """The description in that file, with the master that is given, if any. Raises SettingError."""
     if missing := missing_extra("spark", "odradek pipeline"):
         raise SettingError(missing)
+    from odradek.spark.master import check_master
     from odradek.spark.pipeline.description import read_description
 
-    return read_description(Path(file))
+    described = read_description(Path(file))
+    return described if master is None else replace(described, master=check_master(master, "--master"))
 
 
 def _counted(number: int, one: str, many: str = "") -> str:
@@ -394,6 +405,7 @@ GROUP = Group(
                     metavar="PORT",
                     kind=number(0, PORT_MAX),
                 ),
+                MASTER,
             ),
             details="A run that is killed at any moment loses nothing and doubles nothing: rows and offsets"
             " of a batch become visible together. A second run with the same sink.path is refused."
@@ -403,7 +415,7 @@ GROUP = Group(
             "replay",
             "Take dead letters back: those that can be read now become rows, each once.",
             replay,
-            (FILE,),
+            (FILE, MASTER),
             details="For after a fix of the description. A replay that is killed at any moment loses nothing"
             " and doubles nothing: it is a batch of its own. While a run writes the sink, it is refused.",
         ),
@@ -411,7 +423,7 @@ GROUP = Group(
             "compact",
             "Make few large files of a Delta or Iceberg table's many small ones, and remove old ones.",
             compact,
-            (FILE,),
+            (FILE, MASTER),
             details="States of the table that are older than keep_hours can no longer be read afterwards."
             " With after_commits in [compact] a run compacts by itself; while one runs, this command is"
             " refused.",
@@ -427,7 +439,7 @@ GROUP = Group(
             "verify",
             "Count the sink against the topics: every record exactly once. Exit code 1 for a fault.",
             verify,
-            (FILE, JSON),
+            (FILE, JSON, MASTER),
         ),
     ),
 )

@@ -28,6 +28,27 @@ def described(directory: Path, text: str) -> Path:
     return file
 
 
+def test_where_spark_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_description(described(tmp_path, GOOD)).master == "local[*]"
+    monkeypatch.setenv("KEY_PASSWORD", "secret")
+    text = """
+[spark]
+master = "spark://host:7077"
+[spark.settings]
+spark.executor.memory = "4g"
+spark.executor.cores = 2
+"spark.ssl.keyPassword" = { env = "KEY_PASSWORD" }
+"""
+    found = read_description(described(tmp_path, GOOD + text))
+    assert found.master == "spark://host:7077"
+    assert found.spark_settings == {
+        "spark.executor.memory": "4g",
+        "spark.executor.cores": "2",
+        "spark.ssl.keyPassword": "secret",
+    }
+    assert "secret" not in repr(found)
+
+
 def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
     found = read_description(described(tmp_path, GOOD))
     assert (found.name, found.table, found.group) == (
@@ -72,6 +93,22 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
             "[sink]",
             '[dead_letters]\ntopic = "_odradek-pipeline-flights"\n[sink]',
             "is the topic of the pipeline's own offsets",
+        ),
+        ("[sink]", '[spark]\nmaster = "host:7077"\n[sink]', "spark.master must be one of local, local[4]"),
+        (
+            "[sink]",
+            '[spark]\nmemory = "1g"\n[sink]',
+            "there is no setting spark.memory; it has master, settings",
+        ),
+        (
+            "[sink]",
+            '[spark.settings]\nspark.master = "yarn"\n[sink]',
+            "spark.settings cannot have spark.master: give master in [spark], or --master",
+        ),
+        (
+            "[sink]",
+            '[spark.settings]\nspark.ssl.keyPassword.env = "NOT_THERE"\n[sink]',
+            "spark.settings.spark.ssl.keyPassword.env: there is no variable NOT_THERE in the environment",
         ),
         ("127.0.0.1:9092", "nowhere", "bootstrap servers are a list of host:port"),
         ("[sink]", '[sink]\npartition_by = ["_offset"]', "sink.partition_by cannot name _offset"),

@@ -15,7 +15,8 @@
     figures      what Prometheus reads of a run, served by figures_listener
     transforms   what stages may say; stages runs them, stage_state keeps what they keep, staged_source is
                  what their queries read
-    local_paths  paths as Spark takes them
+    local_paths  paths as Spark takes them             row_files    rows as Parquet files, all of them
+    executors    looks at those of a cluster; executor_look is what their tasks do
 
 Invariant: a batch's rows, dead letters and offsets become visible by one rename, or by one commit of the
 table's format, or not at all. The table is the only source of truth for how far the pipeline got.

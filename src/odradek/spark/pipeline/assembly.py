@@ -71,6 +71,7 @@ def opened(
     `compacted` is called after each compaction of the table, `figures` counts what the run does.
     Raises OdradekError.
     """
+    from odradek.spark.pipeline.executors import Executors
     from odradek.spark.pipeline.formats import compactor_of, lake_session, table_of
     from odradek.spark.pipeline.spark_job import SparkJob
 
@@ -87,7 +88,8 @@ def opened(
             table.begin_transactions()
         with ExitStack() as stack:
             session = stack.enter_context(_session(description, spark))
-            job = SparkJob(description, session, table.ledger)
+            executors = Executors(session, description.format, tell.warned)
+            job = SparkJob(description, session, table.ledger, executors.check)
             state = StageState(table.ledger)
             stages = stages_of(description.transforms)
             upkeep: list[Callable[[Commit], None]] = []

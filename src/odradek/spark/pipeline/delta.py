@@ -29,7 +29,8 @@ SETTINGS: Final = {
 def read_delta_state(directory: Path) -> LakeState:
     """What the log of a Delta table says. Raises TableRefused if it was restored or replaced since."""
     log = directory / "_delta_log"
-    names = [one.name for one in log.iterdir()] if log.is_dir() else []
+    # While the first commit is written, there are only directories and temporary files of Delta's own.
+    names = [one.name for one in log.iterdir() if one.name[0] not in "._"] if log.is_dir() else []
     versions = sorted((int(found[1]) for name in names if (found := _VERSION.fullmatch(name))), reverse=True)
     restored_to: int | None = None
     # The first version, from the newest back, whose marker is of the batch that was committed last.

@@ -28,13 +28,14 @@ from typing import Final
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.spark.brokers import Brokers
+from odradek.spark.master import LOCAL, check_master, check_settings
 from odradek.spark.pipeline.avro import HEADERS, AvroFormat, fields_of, read_schema
 from odradek.spark.pipeline.change_events import Envelope
 from odradek.spark.pipeline.decoding import FORMATS, Decoder
 from odradek.spark.pipeline.fields import ORIGIN, Fields, check_fields
 from odradek.spark.pipeline.keys import KEY_FORMATS, TOMBSTONES, Keying, check_keying
 from odradek.spark.pipeline.protection import protection_of
-from odradek.spark.pipeline.toml_table import MISSING, TomlTable
+from odradek.spark.pipeline.toml_table import MISSING, TomlTable, named_values
 from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, read_transform
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -108,6 +109,10 @@ class Description:
 
     sink_brokers: Brokers | None = None
     """The brokers of the topics that are written; None for those of the source."""
+    master: str = LOCAL
+    """Where Spark runs."""
+    spark_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Settings of Spark's; may hold secrets, which are not shown."""
 
     @property
     def brokers(self) -> Brokers:
@@ -151,6 +156,7 @@ def read_description(file: Path) -> Description:
     top = TomlTable(file, "", document)
     source, decode, sink = (top.table(name) for name in ("source", "decode", "sink"))
     batch, dead_letters, compact = (top.table(name) for name in ("batch", "dead_letters", "compact"))
+    spark = top.table("spark")
     name = top.text("name", file.stem)
     if not _NAME.fullmatch(name):
         raise top.wrong("name", "a name of letters, digits, dots, dashes and underscores")
@@ -202,8 +208,13 @@ def read_description(file: Path) -> Description:
         value_format=value_format,
         letters_topic=dead_letters.topic("topic") if dead_letters.has("topic") else "",
         sink_brokers=_sink_brokers(file, sink, sink_format, source.text("group", f"odradek-pipeline-{name}")),
+        master=check_master(spark.text("master", LOCAL), f"{file}: spark.master"),
+        spark_settings=check_settings(
+            dict(named_values(f"{file}: spark.settings", spark.content("settings"))),
+            f"{file}: spark.settings",
+        ),
     )
-    for table in (top, source, decode, sink, batch, dead_letters, compact):
+    for table in (top, source, decode, sink, batch, dead_letters, compact, spark):
         table.refuse_the_rest()
     _check_topics(described)
     _check_format(described, is_compacted="compact" in document)

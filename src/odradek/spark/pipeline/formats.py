@@ -1,10 +1,11 @@
 """The formats of tables: of each its sink, its jars and what its session needs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from odradek.base.errors import SettingError
 from odradek.spark.java_home import find_java_home
 from odradek.spark.lake_jars import DELTA, ICEBERG, Jar, ivy_fetch, jars_in
 from odradek.spark.pipeline import delta, iceberg
@@ -39,6 +40,10 @@ LAKES: Final[dict[str, LakeFormat]] = {
 }
 
 
+_LISTS: Final = ("spark.jars", "spark.sql.extensions")
+"""Settings whose values are lists, separated by commas."""
+
+
 def table_of(description: Description) -> Table | LakeTable:
     """The sink that the description names."""
     if description.sink_format == TOPIC:
@@ -66,8 +71,25 @@ def session_settings(formats: Sequence[str]) -> dict[str, str]:
 
 def session_for(descriptions: Sequence[Description]) -> Any:
     """A Spark session for the tables that these pipelines write and join. Raises OdradekError."""
+    first = descriptions[0]
+    for one in descriptions[1:]:
+        if (one.master, one.spark_settings) != (first.master, first.spark_settings):
+            raise SettingError(
+                f"{first.file} and {one.file} differ in [spark]: pipelines of one run share a Spark"
+            )
     formats = [name for one in descriptions for name in one.table_formats]
-    return spark_session(" ".join(one.name for one in descriptions), settings=session_settings(formats))
+    settings = with_settings(session_settings(formats), first.spark_settings)
+    return spark_session(" ".join(one.name for one in descriptions), master=first.master, settings=settings)
+
+
+def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """What formats need, and what a description gives. Raises SettingError where it takes that away."""
+    found = dict(ours)
+    for name, value in given.items():
+        if name in ours and name.startswith("spark.sql.catalog."):
+            raise SettingError(f"spark.settings cannot have {name}: the format of the table has that catalog")
+        found[name] = f"{ours[name]},{value}" if name in ours and name in _LISTS else value
+    return found
 
 
 def lake_session(description: Description, spark: Any) -> LakeSession:

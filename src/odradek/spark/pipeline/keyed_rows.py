@@ -26,7 +26,7 @@ from pyspark.sql import functions as f
 from odradek.base.errors import OdradekError
 from odradek.spark.pipeline.fields import ORIGIN
 from odradek.spark.pipeline.ledger import DELETES
-from odradek.spark.pipeline.local_paths import spark_path
+from odradek.spark.pipeline.row_files import save_rows
 
 ORDER: Final = ORIGIN[:4]
 """The columns that say which of two rows is newer."""
@@ -54,10 +54,10 @@ class Newest:
 
     def save(self, directory: Path, names: Sequence[str], key: Sequence[str]) -> None:
         """Write rows with the columns `names` as Parquet into `directory`, deletions below it."""
-        _save(self.frame.where(~f.col(DELETED)).select(*map(column, names)), directory)
+        save_rows(self.frame.where(~f.col(DELETED)).select(*map(column, names)), directory)
         if self.deletes:
             known = dict.fromkeys([*key, *ORDER])
-            _save(self.frame.where(DELETED).select(*map(column, known)), directory / DELETES)
+            save_rows(self.frame.where(DELETED).select(*map(column, known)), directory / DELETES)
 
 
 def newest_of_keys(rows: DataFrame, deletions: DataFrame | None, key: Sequence[str]) -> Newest:
@@ -134,8 +134,3 @@ def _ambiguous(frame: DataFrame, key: Sequence[str], *, is_ordered: bool) -> str
         f"several rows of a batch have one key, {shown}, and no {', '.join(ORDER)} that say which is the"
         " newest: let the transforms keep these columns, or make one row of each key"
     )
-
-
-def _save(frame: DataFrame, directory: Path) -> None:
-    writer = frame.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-    writer.parquet(spark_path(directory))

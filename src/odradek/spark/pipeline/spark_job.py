@@ -31,6 +31,7 @@ from odradek.spark.pipeline.keyed_rows import column, newest_of_keys
 from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, decode_changes
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES, LATE, Table
 from odradek.spark.pipeline.local_paths import spark_path
+from odradek.spark.pipeline.row_files import clear, files_in, save_rows
 from odradek.spark.pipeline.stage_state import StageState, digest_of
 from odradek.spark.pipeline.stages import StatefulStages, joined
 from odradek.spark.pipeline.topic_rows import json_texts_of, records_of
@@ -69,9 +70,17 @@ class SparkJob:
     A job that writes batches takes what stages keep from the batches of `ledger`, which is open for writing.
     """
 
-    def __init__(self, description: Description, spark: SparkSession, ledger: Table | None = None) -> None:
+    def __init__(
+        self,
+        description: Description,
+        spark: SparkSession,
+        ledger: Table | None = None,
+        check_executors: Callable[[Path], None] = lambda directory: None,
+    ) -> None:
+        """`check_executors` is called with the directory of each batch that is to be written by tasks."""
         self._description = description
         self._spark = spark
+        self._check_executors = check_executors
         self._state = None if ledger is None else StageState(ledger)
         self._stages = [_stage(one) for one in description.transforms]
 
@@ -79,6 +88,7 @@ class SparkJob:
         """Write rows of `ranges` into `directory`, dead letters below it. Raises JobFailed, SettingError."""
         if not ranges:
             return self._without_records(directory)
+        self._check_executors(directory)
         most = self._description.dead_letters_max
         return self._guarded(lambda: self._write(self._read(ranges), fields, directory, most))
 
@@ -90,6 +100,7 @@ class SparkJob:
 
     def replay(self, letters: Sequence[Path], fields: Fields, directory: Path) -> Written:
         """Write what the dead letters in these files become. Raises JobFailed, SettingError."""
+        self._check_executors(directory)
         return self._guarded(lambda: self._write(self._read_letters(letters), fields, directory, None))
 
     def _guarded(self, work: Callable[[], Written]) -> Written:
@@ -127,7 +138,9 @@ class SparkJob:
         first_error = ""
         if dead:
             letters = decoded.where("_error is not null")
-            _save(letters.select(*ORIGIN, "_error", f.col("_raw").alias("_value")), directory / DEAD_LETTERS)
+            save_rows(
+                letters.select(*ORIGIN, "_error", f.col("_raw").alias("_value")), directory / DEAD_LETTERS
+            )
             first_error = _first_error(directory / DEAD_LETTERS)
         if dead_letters_max is not None and dead > dead_letters_max:  # the engine will commit nothing of it
             return Written(records, 0, dead, {}, keeps_origin=True, first_error=first_error)
@@ -140,12 +153,15 @@ class SparkJob:
             deletes, superseded = self._save_rows(rows, fields, readable, directory)
         finally:
             stateful.close()
+        clear(directory)
         files = {
-            str(one.relative_to(directory)): pq.read_metadata(one).num_rows
-            for one in directory.rglob("*.parquet")
+            str(one.relative_to(directory)): pq.read_metadata(one).num_rows for one in files_in(directory)
         }
         beside = (DEAD_LETTERS, DELETES, LATE)
         written = sum(count for name, count in files.items() if not name.startswith(beside))
+        ignored = int(counts["ignored"])
+        if not self._stages:
+            _check_records(records, written + deletes + superseded + ignored + dead)
         has_origin = set(ORIGIN[:3]) <= set(rows.columns)
         keeps_origin = has_origin and not has_windows(self._description.transforms)
         return Written(
@@ -157,7 +173,7 @@ class SparkJob:
             first_error=first_error,
             deletes=deletes,
             superseded=superseded,
-            ignored=int(counts["ignored"]),
+            ignored=ignored,
             late=late,
             state=digest_of(directory),
         )
@@ -175,7 +191,7 @@ class SparkJob:
             return self._save_newest(rows, readable.where(f.col("_change") == DELETE), directory)
         # Partitions of a lake table are its own; its rows are staged without.
         is_table = self._description.sink_format == "parquet"
-        _save(rows, directory, self._description.partition_by if is_table else ())
+        save_rows(rows, directory, self._description.partition_by if is_table else ())
         return 0, 0
 
     def _has_keys(self, rows: DataFrame) -> bool:
@@ -332,12 +348,16 @@ def _merged(texts: Sequence[str]) -> Fields:
     return found
 
 
-def _save(frame: DataFrame, directory: Path, partition_by: Sequence[str] = ()) -> None:
-    # The directory exists and is empty but for what this batch wrote.
-    writer = frame.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-    if partition_by:
-        writer = writer.partitionBy(*partition_by)
-    writer.parquet(spark_path(directory))
+def _check_records(read: int, accounted: int) -> None:
+    """Raises JobFailed if a batch without transforms holds other records than were counted.
+
+    Spark reads a part again whose decoded rows were on an executor that it has lost.
+    """
+    if read != accounted:
+        raise JobFailed(
+            f"{read:,} records were read, and {accounted:,} were written: a part of the batch was read again,"
+            " and the topic had changed by then; nothing was committed, and the next run reads the batch anew"
+        )
 
 
 def _first_error(directory: Path) -> str:

@@ -29,6 +29,7 @@ from odradek.base.errors import OdradekError, SettingError
 from odradek.spark.pipeline.fields import ORIGIN
 from odradek.spark.pipeline.keyed_rows import column
 from odradek.spark.pipeline.local_paths import spark_path
+from odradek.spark.pipeline.row_files import save_rows
 from odradek.spark.pipeline.stage_state import checkpoint_of, late_rows_of
 from odradek.spark.pipeline.staged_source import NAME, StagedDataSource
 from odradek.spark.pipeline.transforms import Deduplication, Stateful, TableJoin, Windows
@@ -98,7 +99,7 @@ class StatefulStages:
         late, timely = _split(stage, known, _watermark_ms(checkpoint))
         counted = late.count()
         if counted:
-            _save(late, late_rows_of(self._directory, self._count))
+            save_rows(late, late_rows_of(self._directory, self._count))
         if isinstance(stage, Deduplication):
             timely = _first_of_keys(stage, timely)
         if counted or isinstance(stage, Deduplication):
@@ -114,7 +115,7 @@ class StatefulStages:
     def _write(self, rows: DataFrame, name: str) -> Path:
         directory = self._directory / name
         self._between.append(directory)
-        _save(rows, directory)
+        save_rows(rows, directory)
         return directory
 
     def _query(
@@ -125,10 +126,10 @@ class StatefulStages:
         self._between.append(output)
         spark.dataSource.register(StagedDataSource)
         stream = spark.readStream.format(NAME).schema(schema).option("batch", str(self._batch))
-        given = _queried(stage, stream.option("path", str(staged)).load())
+        given = _queried(stage, stream.option("path", str(staged.absolute())).load())
 
         def keep(rows: DataFrame, _number: int) -> None:
-            _save(rows, output)
+            save_rows(rows, output)
 
         with _settings(spark, _SETTINGS):
             writer = given.writeStream.foreachBatch(keep).outputMode("append")
@@ -243,8 +244,3 @@ def _settings(spark: SparkSession, wanted: dict[str, str]) -> Iterator[None]:
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, earlier)
-
-
-def _save(rows: DataFrame, directory: Path) -> None:
-    writer = rows.write.mode("append").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-    writer.parquet(spark_path(directory))

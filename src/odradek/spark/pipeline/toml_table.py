@@ -1,7 +1,8 @@
 """One table of a TOML file: its values by their kinds, and a sentence for each mistake."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +11,7 @@ from odradek.base.errors import SettingError
 
 MISSING: Final = object()
 """The default of a setting that has none: the file must give it."""
+_FROM_VARIABLE: Final = ".env"
 _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 
 
@@ -114,3 +116,28 @@ class TomlTable:
         if not isinstance(self._content[key], kind):
             raise self.wrong(key, wanted)
         return self._content[key]
+
+
+def named_values(where: str, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Dotted names and values of a table of settings, and of those in it. Raises SettingError.
+
+    In TOML `sasl.mechanism = "PLAIN"` makes a table of its own. `{ env = "NAME" }` stands for the value of a
+    variable, so that no secret need be in the file.
+    """
+    for name, value in _dotted("", given):
+        if not name.endswith(_FROM_VARIABLE):
+            yield name, value
+            continue
+        if not isinstance(value, str):
+            raise SettingError(f"{where}.{name} must be text")
+        if value not in os.environ:
+            raise SettingError(f"{where}.{name}: there is no variable {value} in the environment")
+        yield name.removesuffix(_FROM_VARIABLE), os.environ[value]
+
+
+def _dotted(path: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _dotted(f"{path}{key}.", value)
+        else:
+            yield f"{path}{key}", value

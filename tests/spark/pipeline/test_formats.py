@@ -1,0 +1,26 @@
+"""What a session has of a description beside what the format of a table needs."""
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from odradek.base.errors import SettingError
+from odradek.spark.pipeline.delta import SETTINGS
+from odradek.spark.pipeline.formats import with_settings
+
+CATALOG = "spark.sql.catalog.spark_catalog"
+
+
+def test_lists_are_joined_and_other_settings_replaced() -> None:
+    ours = {**SETTINGS, "spark.jars": "delta.jar"}
+    given = {"spark.jars": "mine.jar", "spark.sql.extensions": "Mine", "spark.executor.memory": "4g"}
+    found = with_settings(ours, given)
+    assert found["spark.jars"] == "delta.jar,mine.jar"
+    assert found["spark.sql.extensions"] == f"{SETTINGS['spark.sql.extensions']},Mine"
+    assert (found["spark.executor.memory"], found[CATALOG]) == ("4g", SETTINGS[CATALOG])
+
+
+def test_a_catalog_of_a_format_is_not_taken_away() -> None:
+    with pytest.raises(SettingError, match=f"cannot have {CATALOG}: the format of the table has that"):
+        with_settings(SETTINGS, {CATALOG: "Mine"})
+    assert with_settings({}, {CATALOG: "Mine"}) == {CATALOG: "Mine"}
