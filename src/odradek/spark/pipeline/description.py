@@ -23,7 +23,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import parse_bootstrap_servers
@@ -147,12 +147,7 @@ class Description:
 
 def read_description(file: Path) -> Description:
     """Raises SettingError for a file that cannot be read, and for the first mistake in it."""
-    try:
-        document = tomllib.loads(file.read_text())
-    except OSError as error:
-        raise SettingError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{file} is not TOML: {error}") from None
+    document = _document(file)
     top = TomlTable(file, "", document)
     source, decode, sink = (top.table(name) for name in ("source", "decode", "sink"))
     batch, dead_letters, compact = (top.table(name) for name in ("batch", "dead_letters", "compact"))
@@ -219,6 +214,15 @@ def read_description(file: Path) -> Description:
     _check_topics(described)
     _check_format(described, is_compacted="compact" in document)
     return described
+
+
+def _document(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text())
+    except OSError as error:
+        raise SettingError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"{file} is not TOML: {error}") from None
 
 
 def read_fields(description: Description) -> Fields:
