@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import time
@@ -51,6 +52,8 @@ def consume(options: Options) -> None:
     from odradek.cli.reading import Reading  # with the client: 150 ms that help does not need
     from odradek.client.settings import Client
 
+    # Commits that failed are made again, and the command says itself which brokers do not answer.
+    logging.getLogger("odradek.client").addHandler(logging.NullHandler())
     config, settings = client_settings(options, Client.CONSUMER, without=_WITHOUT)
     if options.isolation_level is not None:
         settings["isolation.level"] = options.isolation_level
@@ -184,7 +187,7 @@ def _print_records(
         if shown == options.max_messages:
             return
         now = time.monotonic()
-        if shown > before or not reading.has_begun:
+        if shown > before or not reading.has_begun or reading.is_away:
             quiet_since = now
         if options.timeout is not None and now - quiet_since >= options.timeout:
             were_shown = "1 was shown" if shown == 1 else f"{shown:,} were shown"

@@ -41,6 +41,11 @@ class Outage:
         # What was there at the last look, since when, and when it was said last.
         self._held: tuple[Cause, float, float | None] | None = None
 
+    @property
+    def is_away(self) -> bool:
+        """Whether nothing could be read at the last look."""
+        return self._away_since_s is not None
+
     def over(self) -> None:
         """Records have come."""
         self._away_since_s = self._held = None
@@ -60,7 +65,9 @@ class Outage:
         if away is not None and self._away_since_s is not None:
             is_gone = away.cause is Cause.UNKNOWN_TOPIC
             if now_s - self._away_since_s >= (FIRST_S if is_gone else UNAVAILABLE_MAX_S):
-                raise ApiError(_AWAY[away.cause], away.text)
+                topic = away.data.get("topic")
+                said = f"there is no topic {topic}" if is_gone and topic else away.text
+                raise ApiError(_AWAY[away.cause], said)
         first = away or (causes[0] if causes else None)
         if first is None or first.cause in _USUAL:
             self._held = None

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -50,7 +51,8 @@ def produce(options: Options) -> None:
         try:
             _send_files(sending, options, rules)
         except OdradekError as error:
-            sending.settle()
+            with suppress(KeyboardInterrupt):  # who does not wait for the rest is told the error, too
+                sending.settle()
             said = f"{error}; {_sent(sending)} before that"
             raise (
                 ApiError(error.code, said) if isinstance(error, ApiError) else OdradekError(said)

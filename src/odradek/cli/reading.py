@@ -81,6 +81,11 @@ class Reading:
                 self._look()
             return records
 
+    @property
+    def is_away(self) -> bool:
+        """Whether brokers keep all records away: then nobody knows that there are none."""
+        return self._outage.is_away
+
     def position(self, partition: TopicPartition) -> Offset:
         """The offset of the next record, also where none has come."""
         while True:

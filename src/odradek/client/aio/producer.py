@@ -445,7 +445,7 @@ class Producer:
         """What is missing, and why a topic is, if the brokers say it."""
         assert self._driver is not None
         code = None if lack.topic is None else self._driver.view.errors.get(lack.topic)
-        return str(lack) if code is None or lack.topic is None else f"{lack}: {why_absent(lack.topic, code)}"
+        return str(lack) if code is None or lack.topic is None else why_absent(lack.topic, code)
 
 
 def outgoing(
