@@ -176,7 +176,7 @@ def _print_records(
     output = sys.stdout.buffer
     shown, quiet_since = 0, time.monotonic()
     while ends is None or ends.has_left(reading):
-        before = shown
+        before, had_begun = shown, reading.has_begun
         most = BATCH if options.max_messages is None else min(BATCH, options.max_messages - shown)
         records = reading.poll(_patience_s(options, quiet_since, ends), most)
         for record in records if ends is None else ends.within(records):
@@ -187,7 +187,7 @@ def _print_records(
         if shown == options.max_messages:
             return
         now = time.monotonic()
-        if shown > before or not reading.has_begun or reading.is_away:
+        if shown > before or not had_begun or reading.is_away:
             quiet_since = now
         if options.timeout is not None and now - quiet_since >= options.timeout:
             were_shown = "1 was shown" if shown == 1 else f"{shown:,} were shown"

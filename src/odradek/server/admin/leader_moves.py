@@ -5,8 +5,8 @@ preferred leader, and that one is elected. So it stays there when leaders are re
 """
 
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -17,9 +17,13 @@ from odradek.client.cluster_state import ClusterPartition
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.cluster import Election, coordinator_of, elect_leaders
 from odradek.client.core.admin.cluster_states import partition_states
+from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.reassignments import alter_partition_reassignments
 from odradek.client.core.requests import CoordinatorKind
 from odradek.coordinator.placement import partition_for
+from odradek.net.request_pipeline import ConnectionFailed
+
+T = TypeVar("T")
 
 _LOOK_S: Final = 0.02
 
@@ -74,15 +78,27 @@ def _moved(admin: Admin, partition: TopicPartition, to: BrokerId | None, deadlin
         )
     if state.replicas[0] != wanted:
         others = [one for one in state.replicas if one != wanted]
-        admin.carry_out(alter_partition_reassignments({partition: (wanted, *others)}))
+        _decided(admin, lambda: alter_partition_reassignments({partition: (wanted, *others)}), deadline_s)
         while _state_of(admin, partition).replicas[0] != wanted:
             _wait(deadline_s, f"broker {wanted} is not the preferred leader of {partition} in time")
-    for result in admin.carry_out(elect_leaders(Election.PREFERRED, [partition])):
+    for result in _decided(admin, lambda: elect_leaders(Election.PREFERRED, [partition]), deadline_s):
         if result.code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED):
             raise ApiError(result.code, f"{partition}: {result.message}")
     while _state_of(admin, partition).leader != wanted:
         _wait(deadline_s, f"broker {wanted} does not lead {partition} in time")
     return wanted
+
+
+def _decided(admin: Admin, ask: Callable[[], Operation[T]], deadline_s: float) -> T:
+    """What the controller says, also where the last one has just ended and another one is to be found."""
+    while True:
+        try:
+            return admin.carry_out(ask())
+        except ApiError as error:
+            is_away = isinstance(error, ConnectionFailed) or error.code is ErrorCode.NOT_CONTROLLER
+            if not is_away or time.monotonic() > deadline_s:
+                raise
+        time.sleep(_LOOK_S)
 
 
 def _state_of(admin: Admin, partition: TopicPartition) -> ClusterPartition:
