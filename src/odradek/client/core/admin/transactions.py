@@ -158,15 +158,6 @@ def producers_by_partition(
             yield partition, part.error_code, part.error_message, producers
 
 
-def described_producers(answer: DescribeProducersResponse) -> list[PartitionProducer]:
-    """The producers of an answer. Raises ApiError for the first partition that was refused."""
-    found = []
-    for partition, error_code, message, producers in producers_by_partition(answer):
-        raise_for(error_code, message, about=str(partition))
-        found += producers
-    return found
-
-
 def abort_request(producer: PartitionProducer) -> WriteTxnMarkersRequest:
     """Writes the marker that aborts a producer's open transaction, in its one partition."""
     topic = WritableTxnMarkerTopic(producer.partition.topic, [producer.partition.partition])
