@@ -143,8 +143,8 @@ def describe_topics(
         wanted = {render_uuid(_topic_id(one)) for one in ids}
         told = {one.topic_id: one for one in described if one.topic_id in wanted}
     elif names is not None:
-        told = {one.name: one for one in described if one.name in set(names)}
         wanted = set(names)
+        told = {one.name: one for one in described if one.name in wanted}
     else:
         return described
     check_all_told((f"topic {one}" for one in sorted(wanted)), {f"topic {one}" for one in told})
