@@ -5,15 +5,13 @@ refuses for a reason that passes is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
-from odradek.client.core.admin.operation import Operation, Pause, passes
+from odradek.client.core.admin.operation import Operation, ask_by_key
 from odradek.client.core.requests import Send
-from odradek.client.refusal import known_code
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.message import Message
 
@@ -31,29 +29,7 @@ def ask_those_there(
 
     An answer may contain refusals that do not pass: see `ask` in `operation`.
     """
-    answers: dict[K, R] = {}
-    silent: dict[K, ApiError] = {}
-    pauses = 0
-    while left := {key: replace(send) for key, send in sends.items() if key not in answers | silent}:
-        outcomes = yield list(left.values())
-        refused: list[tuple[Send, ApiError]] = []
-        for key, outcome in zip(left, outcomes, strict=True):
-            if outcome.error is not None:
-                if not is_away(outcome.error):
-                    raise outcome.error
-                silent[key] = outcome.error
-                continue
-            answer = outcome.answer(kind)
-            passing = [code for code in map(known_code, codes(answer)) if passes(code)]
-            if passing:
-                error = ApiError(passing[0], passing[0].name.lower().replace("_", " "))
-                refused.append((outcome.send, error))
-            else:
-                answers[key] = answer
-        if refused:
-            yield Pause(pauses, refused[0][1], tuple((send, error.code) for send, error in refused))
-            pauses += 1
-    return answers, silent
+    return (yield from ask_by_key(sends, kind, codes, gives_up=is_away))
 
 
 def missing_of(silent: Mapping[BrokerId, ApiError]) -> Missing:

@@ -11,7 +11,7 @@ Invariant: an operation decides nothing by the time and keeps no state outside i
 at any of its yields.
 """
 
-from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
@@ -41,6 +41,7 @@ class Pause:
 
 
 T = TypeVar("T")
+K = TypeVar("K")
 R = TypeVar("R", bound=Message)
 
 Operation: TypeAlias = Generator[Sequence[Send] | Pause, Sequence[Outcome], T]
@@ -96,25 +97,39 @@ def ask(send: Send, kind: type[R], codes: Callable[[R], Sequence[int]]) -> Opera
 
 def ask_all(sends: Sequence[Send], kind: type[R], codes: Callable[[R], Sequence[int]]) -> Operation[list[R]]:
     """`ask` for several requests at once; those that are refused are asked again, the others are not."""
-    answers: dict[int, R] = {}
+    answers, _ = yield from ask_by_key(dict(enumerate(sends)), kind, codes)
+    return [answers[number] for number in range(len(sends))]
+
+
+def ask_by_key(
+    sends: Mapping[K, Send],
+    kind: type[R],
+    codes: Callable[[R], Sequence[int]],
+    *,
+    gives_up: Callable[[ApiError], bool] = lambda error: False,
+) -> Operation[tuple[dict[K, R], dict[K, ApiError]]]:
+    """`ask_all`; also the errors of requests that failed in a way for which `gives_up` asks nothing again."""
+    answers: dict[K, R] = {}
+    given_up: dict[K, ApiError] = {}
     pauses = 0
-    while True:
-        asked = [number for number in range(len(sends)) if number not in answers]
-        if not asked:
-            return [answers[number] for number in range(len(sends))]
-        # A request is compared by identity, and each of them has one outcome.
-        again = [replace(sends[number]) for number in asked]
-        outcomes = yield again
+    # A request is compared by identity, and each of them has one outcome.
+    while left := {
+        key: replace(send) for key, send in sends.items() if key not in answers and key not in given_up
+    }:
+        outcomes = yield list(left.values())
         refused: list[tuple[Send, ApiError]] = []
-        for number, outcome in zip(asked, outcomes, strict=True):
+        for key, outcome in zip(left, outcomes, strict=True):
             error = outcome.error
             if error is None:
                 answer = outcome.answer(kind)
                 passing = [code for code in map(known_code, codes(answer)) if passes(code)]
                 if not passing:
-                    answers[number] = answer
+                    answers[key] = answer
                     continue
                 error = ApiError(passing[0], passing[0].name.lower().replace("_", " "))
+            elif gives_up(error):
+                given_up[key] = error
+                continue
             elif not passes(error.code):
                 raise error
             refused.append((outcome.send, error))
@@ -122,3 +137,4 @@ def ask_all(sends: Sequence[Send], kind: type[R], codes: Callable[[R], Sequence[
             marks = tuple((send, error.code) for send, error in refused)
             yield Pause(pauses, refused[0][1], marks)
             pauses += 1
+    return answers, given_up
