@@ -18,7 +18,7 @@ from odradek.client.cluster import EARLIEST, list_offsets_of_leader
 from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
 from odradek.client.fetched_batches import whole_batches
 from odradek.client.leader_connections import LeaderConnections
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.control import is_abort_marker
@@ -172,10 +172,10 @@ class RecordReader(Closing):
             self._go_on_after_loss(connection, partition)
             return
         if code.is_retriable:
-            self._wait_for_leader(ApiError(code, f"{partition} cannot be read: {_words(code)}"))
+            self._wait_for_leader(ApiError(code, f"{partition} cannot be read: {name_of(code)}"))
             return
         if code is not ErrorCode.NONE:
-            raise ApiError(code, f"{partition} cannot be read: {_words(code)}")
+            raise ApiError(code, f"{partition} cannot be read: {name_of(code)}")
         self._away_since = None
         is_committed_only = self._isolation == "read_committed"
         self.ends[partition] = part.last_stable_offset if is_committed_only else part.high_watermark
@@ -236,7 +236,3 @@ class RecordReader(Closing):
 
     def _names(self) -> str:
         return ", ".join(sorted({partition.topic for partition in self.positions}))
-
-
-def _words(code: ErrorCode) -> str:
-    return code.name.lower().replace("_", " ")

@@ -30,4 +30,9 @@ def words_of(error_code: int, message: str | None = None) -> str:
         return f"unknown error code {error_code}"
     if code is ErrorCode.REQUEST_TIMED_OUT and not message:
         return "not done in time; it may be done later"
-    return message or code.name.lower().replace("_", " ")
+    return message or name_of(code)
+
+
+def name_of(code: ErrorCode) -> str:
+    """The code's name as words: "not coordinator"."""
+    return code.name.lower().replace("_", " ")

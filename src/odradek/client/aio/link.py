@@ -22,7 +22,7 @@ from odradek.base.ids import NO_BROKER
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import Node
 from odradek.client.core.requests import Outcome, Send
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.net.client_connection import ClientConnection, Connect, tcp
 from odradek.net.request_pipeline import Answer, ConnectionFailed, NotConnected, decode_answer
 from odradek.net.request_pipeline import Outcome as WireOutcome
@@ -169,7 +169,7 @@ class Link:
             return
         if answer.error_code != ErrorCode.NONE:
             connection.close()
-            said = known_code(answer.error_code).name.lower().replace("_", " ")
+            said = name_of(known_code(answer.error_code))
             self._broke(ConnectionFailed(f"{self.node} does not tell what it serves: {said}"))
             return
         self._served = {one.api_key: Versions(one.min_version, one.max_version) for one in answer.api_keys}

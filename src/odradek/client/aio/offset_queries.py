@@ -25,7 +25,7 @@ from odradek.client.core.consumer.positions import (
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.wire.messages.list_offsets import ListOffsetsResponse
 from odradek.wire.messages.offset_commit import OffsetCommitResponse
 from odradek.wire.messages.offset_fetch import OffsetFetchResponse
@@ -96,7 +96,7 @@ class OffsetQueries:
             if codes:
                 code = codes.pop()
                 self._driver.routing.refused(send, code)
-                said = f"group {self._identity.group}: {code.name.lower().replace('_', ' ')}"
+                said = f"group {self._identity.group}: {name_of(code)}"
                 await self._pause(ApiError(code, said), attempts, is_retriable=may_ask_again(code))
                 continue
             return {
@@ -210,7 +210,7 @@ def _without_leader(one: TopicPartition, code: ErrorCode | None) -> ApiError:
 
 
 def _refused(one: TopicPartition, code: ErrorCode) -> ApiError:
-    return ApiError(code, f"no offsets of {one}: {code.name.lower().replace('_', ' ')}")
+    return ApiError(code, f"no offsets of {one}: {name_of(code)}")
 
 
 def _is_stale(code: ErrorCode) -> bool:

@@ -29,7 +29,7 @@ from odradek.client.core.requests import (
     earliest,
 )
 from odradek.client.core.waiting import Cause, Why
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 ANY: Final = None
@@ -203,7 +203,7 @@ class Routing:
                 said = f"brokers name broker {one.node_id}, which the cluster does not have"
                 error = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, said)
             else:
-                error = ApiError(code, one.error_message or code.name.lower().replace("_", " "))
+                error = ApiError(code, one.error_message or name_of(code))
         known.error = error
         known.not_before_ms = now_ms + self._backoff.after(known.failures)
         known.failures += 1
@@ -227,7 +227,7 @@ class Routing:
         data: dict[str, object] = {"key": to.key, "kind": to.kind.name, "ms": waited_ms}
         lasting = f"the coordinator of {name} has not been found since {waited_ms / 1000:.0f} s"
         if known.refusal is not ErrorCode.NONE:
-            words = known.refusal.name.lower().replace("_", " ")
+            words = name_of(known.refusal)
             text = f"{lasting}: the broker that was named answers {words}"
             return Why(Cause.NO_COORDINATOR, text, {**data, "error": words, "code": known.refusal.name})
         if known.node == NO_BROKER or known.node not in self._view.nodes:

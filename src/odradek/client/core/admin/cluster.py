@@ -17,7 +17,7 @@ from odradek.client.core.requests import (
     ToAny,
     ToController,
 )
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.refusal import known_code, name_of, raise_for
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from odradek.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -84,7 +84,7 @@ def elected(answer: ElectLeadersResponse) -> list[Elected]:
     for result in answer.replica_election_results:
         for one in result.partition_result:
             code = known_code(one.error_code)
-            message = one.error_message or code.name.lower().replace("_", " ")
+            message = one.error_message or name_of(code)
             results.append(Elected(TopicPartition(result.topic, one.partition_id), code, message))
     return sorted(results, key=lambda one: one.topic_partition)
 

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias, TypeVar
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.core.requests import Outcome, Send
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.wire.message import Message
 
 FINAL: Final = frozenset(
@@ -126,7 +126,7 @@ def ask_by_key(
                 if not passing:
                     answers[key] = answer
                     continue
-                error = ApiError(passing[0], passing[0].name.lower().replace("_", " "))
+                error = ApiError(passing[0], name_of(passing[0]))
             elif gives_up(error):
                 given_up[key] = error
                 continue

@@ -19,7 +19,7 @@ from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import Identity
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.requests import Send, ToCoordinator
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -114,4 +114,4 @@ def _refusal(group: str, one: TopicPartition, code: ErrorCode) -> ApiError:
     if code in _MEMBERSHIP_ENDED:
         said = "the group has given its partitions to others, or is about to; poll to take part again"
         return ApiError(code, f"group {group} refuses the commit of {one}: {said}")
-    return ApiError(code, f"group {group} refuses the commit of {one}: {code.name.lower().replace('_', ' ')}")
+    return ApiError(code, f"group {group} refuses the commit of {one}: {name_of(code)}")

@@ -35,6 +35,7 @@ from odradek.client.core.membership.new_member import new_member
 from odradek.client.core.requests import Core, Outcome, Send, ToCoordinator, earliest
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Why
+from odradek.client.refusal import name_of
 
 _NOTHING: Final[Mapping[TopicPartition, Offset]] = {}
 
@@ -197,7 +198,7 @@ class ConsumerCore:
             return self._view.login_error
         for topic, code in self.subscription.errors().items():
             if code in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION):
-                words = code.name.lower().replace("_", " ")
+                words = name_of(code)
                 return ApiError(code, f"topic {topic}: {words}")
         return self.subscription.take_error()
 

@@ -31,7 +31,7 @@ from odradek.client.core.consumer.fetch_session import FetchSession, SessionRequ
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToNode
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.client.sampled import USUAL, Sampling
 from odradek.wire.messages.fetch import (
     FetchPartition,
@@ -247,7 +247,7 @@ class Fetcher:
             session.lost() if code in _SESSION_LOST else session.failed()
             if not is_begun_at_once:
                 self._view.refresh_soon(now_ms)
-                self._retry(wanted, ApiError(code, code.name.lower().replace("_", " ")), now_ms)
+                self._retry(wanted, ApiError(code, name_of(code)), now_ms)
             return
         named = dict(self._named(answer))
         if not session.is_answer_to(set(named)):
@@ -331,7 +331,7 @@ class Fetcher:
     def _refused(
         self, partition: TopicPartition, state: PartitionState, code: ErrorCode, now_ms: int
     ) -> None:
-        words = code.name.lower().replace("_", " ")
+        words = name_of(code)
         state.failed = ApiError(code, f"{partition} cannot be read: {words}")
         if code is ErrorCode.OFFSET_OUT_OF_RANGE and state.replica != NO_BROKER:
             state.replica = NO_BROKER  # a follower may lack what the leader has

@@ -22,7 +22,7 @@ from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import Outcome, Send, ToCoordinator, ToNode
 from odradek.client.core.routing import Routing
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -340,7 +340,7 @@ class Positions:
     def _refused(self, one: TopicPartition, state: PartitionState, code: ErrorCode, now_ms: int) -> None:
         stale = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
         changing = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
-        words = code.name.lower().replace("_", " ")
+        words = name_of(code)
         state.failed = ApiError(code, f"the position of {one} cannot be found: {words}")
         if code.is_retriable or code in stale or code in changing:
             self._view.refresh_soon(now_ms)

@@ -17,6 +17,7 @@ from odradek.client.core.membership.givers import Givers
 from odradek.client.core.membership.member import Member
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.refusal import name_of
 
 _RANKS: Final = {
     cause: rank
@@ -114,7 +115,7 @@ class Reasons:
     def _why_topics(self) -> list[Why]:
         causes = []
         for topic, code in self._subscription.errors().items():
-            words = f"topic {topic}: {code.name.lower().replace('_', ' ')}"
+            words = f"topic {topic}: {name_of(code)}"
             is_refused = code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
             cause = Cause.REFUSED if is_refused else Cause.UNKNOWN_TOPIC
             causes.append(Why(cause, words, {"topic": topic, "code": code.name}))

@@ -36,7 +36,7 @@ from odradek.client.core.membership.member import CLASSIC, MemberOptions, Refusa
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.wire.message import Message
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import (
@@ -327,7 +327,7 @@ class ClassicMember:
             self._refusals.note(code, now_ms)
             self._retry(now_ms)
         else:
-            words = f"group {self.group}: {code.name.lower().replace('_', ' ')}"
+            words = f"group {self.group}: {name_of(code)}"
             if code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
                 known = ", ".join(self._options.strategies)
                 words = f"the members of group {self.group} use none of the strategies {known}"

@@ -15,6 +15,7 @@ from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS
 from odradek.client.core.requests import Core
 from odradek.client.core.routing import COORDINATOR_MOVED
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.refusal import name_of
 
 PUT_OUT: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_MEMBER_EPOCH}
@@ -107,7 +108,7 @@ class Refusals:
         if self._count < (2 if is_put_out else 1):
             return None
         waited_ms = now_ms - self._since_ms
-        words = self._code.name.lower().replace("_", " ")
+        words = name_of(self._code)
         seconds = f"{waited_ms / 1000:.0f} s"
         if is_put_out:
             text = f"group {self._group} has put this member out {self._count} times in {seconds}: {words}"

@@ -33,7 +33,7 @@ from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.producer.transaction import State, Transaction
 from odradek.client.core.requests import Outcome, Send, ToNode, earliest
 from odradek.client.core.waiting import Why
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.net.request_pipeline import NotConnected
 from odradek.records.framing import RecordHeaders
 from odradek.wire.messages.metadata import MetadataRequest
@@ -323,7 +323,7 @@ class ProducerCore:
                 self._finish(batch, base_offset=base_offset, log_append_time_ms=part.log_append_time_ms)
             self._batches.release(batch)
             return
-        words = part.error_message or code.name.lower().replace("_", " ")
+        words = part.error_message or name_of(code)
         error = ApiError(code, f"{batch.partition} refuses the records: {words}")
         named = tuple((one.batch_index, one.batch_index_error_message or words) for one in part.record_errors)
         newer = part.current_leader

@@ -15,6 +15,7 @@ from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.partitioning import partition_of_key
+from odradek.client.refusal import name_of
 
 _NONE_GIVEN: Final[Mapping[int, int]] = {}
 
@@ -86,7 +87,7 @@ class Placement:
             raise self._view.login_error
         code = self._view.errors.get(topic)
         if code is not None and not code.is_retriable:
-            raise ApiError(code, f"topic {topic}: {code.name.lower().replace('_', ' ')}")
+            raise ApiError(code, f"topic {topic}: {name_of(code)}")
         return None
 
     def check_partition(self, topic: str, partition: int, now_ms: int) -> bool:

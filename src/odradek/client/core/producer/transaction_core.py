@@ -26,7 +26,7 @@ from odradek.client.core.producer.transaction import OffsetsStep, State, Transac
 from odradek.client.core.requests import CoordinatorKind, Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, name_of
 from odradek.net.request_pipeline import NotConnected
 from odradek.wire.message import Message
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -392,7 +392,7 @@ class TransactionCore:
 
 
 def _words(code: ErrorCode) -> str:
-    return f"refused, {code.name.lower().replace('_', ' ')}"
+    return f"refused, {name_of(code)}"
 
 
 def _worst(codes: Sequence[ErrorCode]) -> ErrorCode:
