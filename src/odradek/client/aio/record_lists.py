@@ -10,27 +10,26 @@ gets one delivery for all.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.client.aio.batch_adding import BatchAdding, Host
 from odradek.client.aio.deliveries import Deliveries, error_of
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.table_deliveries import RowNumbers
 from odradek.client.core.producer.batch import Done, EncodedRecords, record_bytes_max
 from odradek.client.core.producer.delivery import ProducerCore
-from odradek.client.core.producer.lack import MEMORY, Lack
+from odradek.client.core.producer.lack import Lack
 from odradek.client.core.producer.outgoing import Outgoing
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.records.framing import append_record
 from odradek.records.header import HEADER_BYTES
-
-T = TypeVar("T")
 
 # How many records are encoded before others on the loop have their turn: one or two milliseconds.
 _STEP_RECORDS: Final = 500
@@ -79,13 +78,6 @@ class ListDelivery:
             self.ended.set_result(None)
 
 
-class Host(Protocol):
-    """The producer, to which it adds them."""
-
-    async def until(self, attempt: Callable[[], T | Lack], max_block_ms: int) -> T:
-        """Try until it succeeds, whenever something has changed. Raises ApiError when the time is over."""
-
-
 @dataclass(slots=True)
 class _Open:
     """The records of a partition that become its next batch."""
@@ -110,7 +102,7 @@ class _Open:
         return EncodedRecords(self.body, self.count, self.base_ms, self.max_ms, self.bytes_max)
 
 
-class RecordLists:
+class RecordLists(BatchAdding):
     """See the module; made for one list."""
 
     def __init__(
@@ -121,11 +113,7 @@ class RecordLists:
         deliveries: Deliveries,
         settings: ProducerSettings,
     ) -> None:
-        self._host = host
-        self._driver = driver
-        self._core = core
-        self._deliveries = deliveries
-        self._settings = settings
+        super().__init__(host, driver, core, deliveries, settings)
         self._open: dict[TopicPartition, _Open] = {}
         # Where records go, by the partition or the key that they name; None: those that name neither.
         self._places: dict[int | bytes | None, TopicPartition] = {}
@@ -133,8 +121,8 @@ class RecordLists:
         self._settled = 0
 
     async def add(self, records: Sequence[Outgoing], delivery: ListDelivery) -> None:
-        """Add all of them, which have one topic; `delivery` is told of those that cannot be added."""
-        limit = min(self._settings.max_request_size, self._settings.buffer_memory) - HEADER_BYTES
+        """Add all of them, which have one topic; those that cannot be added are refused in `delivery`."""
+        limit = self._settings.record_limit[0] - HEADER_BYTES
         batch_size = self._settings.batch_size - HEADER_BYTES
         now_ms = self._driver.clock.wall_ms()
         try:
@@ -168,13 +156,9 @@ class RecordLists:
     async def _add(self, partition: TopicPartition, delivery: ListDelivery) -> None:
         """Add what is open of a partition as a batch, when there is memory for it."""
         encoded = self._open[partition].encoded()
-        place = await self._host.until(
-            lambda: self._core.append_encoded(partition, encoded, self._driver.now_ms) or MEMORY,
-            self._settings.max_block_ms,
-        )
+        await self.add_batch(partition, encoded, range(encoded.count), delivery)
         del self._open[partition]
         self._settled += encoded.count
-        self._deliveries.rows_of(place, range(encoded.count), delivery)
         self._places.pop(None, None)
         if self._core.placement.is_current(partition):
             self._core.placement.appended(partition, encoded.bytes_max, is_batch_full=True)
@@ -207,10 +191,6 @@ class RecordLists:
         return TopicPartition(record.topic, number)
 
     def _too_large(self, bytes_max: int) -> ApiError:
-        limits = (
-            (self._settings.max_request_size, "max.request.size"),
-            (self._settings.buffer_memory, "buffer.memory"),
-        )
-        limit, name = min(limits)
+        limit, name = self._settings.record_limit
         said = f"the record takes up to {bytes_max + HEADER_BYTES} bytes, {name} is {limit}"
         return ApiError(ErrorCode.MESSAGE_TOO_LARGE, said)

@@ -11,15 +11,11 @@ import numpy as np
 
 from odradek.base.errors import ApiError, ProducerFatal, TransactionAbortable
 from odradek.base.ids import TopicPartition
-from odradek.client.aio.deliveries import Deliveries
-from odradek.client.aio.driver import Driver
-from odradek.client.aio.record_lists import Host
+from odradek.client.aio.batch_adding import BatchAdding
 from odradek.client.aio.table_deliveries import TableDelivery
 from odradek.client.columnar_partitioning import partitions_of_keys, rows_at_a_time
-from odradek.client.core.producer.delivery import ProducerCore
-from odradek.client.core.producer.lack import MEMORY, Lack
-from odradek.client.core.producer.settings import ProducerSettings
-from odradek.client.core.producer.table_batches import Group, TableBatch, encoded_in_steps, grouped
+from odradek.client.core.producer.lack import Lack
+from odradek.client.core.producer.table_batches import Group, encoded_in_steps, grouped
 from odradek.client.core.producer.table_columns import NO_PARTITION, Rows, TableColumns
 from odradek.records.columnar.varints import Longs
 
@@ -27,22 +23,8 @@ from odradek.records.columnar.varints import Longs
 _SHARE = 4
 
 
-class TableProducing:
+class TableProducing(BatchAdding):
     """See the module."""
-
-    def __init__(
-        self,
-        host: Host,
-        driver: Driver,
-        core: ProducerCore,
-        deliveries: Deliveries,
-        settings: ProducerSettings,
-    ) -> None:
-        self._host = host
-        self._driver = driver
-        self._core = core
-        self._deliveries = deliveries
-        self._settings = settings
 
     async def add(self, columns: TableColumns) -> TableDelivery:
         """Add all rows. Raises ApiError; rows that were added by then are sent all the same."""
@@ -58,7 +40,7 @@ class TableProducing:
                         rows, groups, self._settings.batch_size, self._driver.clock.wall_ms()
                     ):
                         for batch in step:
-                            await self._add(batch, delivery)
+                            await self.add_batch(batch.partition, batch.records, batch.rows, delivery)
                             added += batch.records.count
                         await asyncio.sleep(0)
         except ApiError as error:
@@ -70,10 +52,7 @@ class TableProducing:
         return delivery
 
     async def _check(self, columns: TableColumns) -> None:
-        settings = self._settings
-        limit, name = min(
-            (settings.max_request_size, "max.request.size"), (settings.buffer_memory, "buffer.memory")
-        )
+        limit, name = self._settings.record_limit
         for rows in columns.windows():
             rows.check(limit, name)
             await asyncio.sleep(0)
@@ -111,13 +90,6 @@ class TableProducing:
             chosen[free[begin:behind]] = partition
             begin = behind
         return chosen
-
-    async def _add(self, batch: TableBatch, delivery: TableDelivery) -> None:
-        place = await self._host.until(
-            lambda: self._core.append_encoded(batch.partition, batch.records, self._driver.now_ms) or MEMORY,
-            self._settings.max_block_ms,
-        )
-        self._deliveries.rows_of(place, batch.rows, delivery)
 
     def _count(self, topic: str) -> int | Lack:
         return self._core.placement.partition_count(topic) or Lack(topic)

@@ -71,6 +71,11 @@ class ProducerSettings:
         return not self._conflict if self.enable_idempotence is None else self.enable_idempotence
 
     @property
+    def record_limit(self) -> tuple[int, str]:
+        """How many bytes a record and its batch's header may take at most, and the setting that says so."""
+        return min((self.max_request_size, "max.request.size"), (self.buffer_memory, "buffer.memory"))
+
+    @property
     def codec(self) -> int:
         """The id of the codec."""
         return Codec[self.compression_type.upper()]
