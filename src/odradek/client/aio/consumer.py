@@ -186,12 +186,12 @@ class Consumer:
 
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that this consumer reads now."""
-        self._driver.home.check_look("this consumer")
+        self._driver.home.check("this consumer", only_looks=True)
         return frozenset(self._core.subscription.states)
 
     def subscription(self) -> frozenset[str]:
         """The topics subscribed to; with a pattern those that match now."""
-        self._driver.home.check_look("this consumer")
+        self._driver.home.check("this consumer", only_looks=True)
         return self._core.subscription.topics
 
     # --- records
@@ -442,7 +442,7 @@ class Consumer:
 
     def paused(self) -> frozenset[TopicPartition]:
         """The paused partitions."""
-        self._driver.home.check_look("this consumer")
+        self._driver.home.check("this consumer", only_looks=True)
         return frozenset(one for one, state in self._core.subscription.states.items() if state.is_paused)
 
     def lag(self, partition: TopicPartition) -> int | None:
@@ -488,7 +488,7 @@ class Consumer:
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
-        self._driver.home.check_look("this consumer")
+        self._driver.home.check("this consumer", only_looks=True)
         core_figures = self._core.figures(self._driver.now_ms)
         figures = {**self._driver.figures(), **core_figures, **self._commits.figures()}
         figures["records-consumed-total"] -= self._handed_out.withheld
@@ -496,7 +496,7 @@ class Consumer:
 
     def why(self) -> list[Why]:
         """What keeps `poll` from returning records, the most important cause first."""
-        self._driver.home.check_look("this consumer")
+        self._driver.home.check("this consumer", only_looks=True)
         if self._driver.is_closed:
             return [Why(Cause.CLOSED, "the consumer is closed")]
         causes = self._core.why(self._driver.now_ms, self._handed_out.firsts())
@@ -556,8 +556,7 @@ class Consumer:
         self._handed_out.last = ()
 
     def _check_open(self, *, only_looks: bool = False) -> None:
-        home = self._driver.home
-        home.check_look("this consumer") if only_looks else home.check("this consumer")
+        self._driver.home.check("this consumer", only_looks=only_looks)
         if self._driver.is_closed:
             raise ApiError(ErrorCode.INVALID_REQUEST, "the consumer is closed")
 

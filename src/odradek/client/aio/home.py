@@ -2,7 +2,7 @@
 
     home = Home(loop)
     home.check("this consumer")     raises Misuse in a forked process, on another thread and on another loop
-    home.check_look(...)            the same for a call that only looks: the loop does not matter
+    home.check(..., only_looks=True)    the same for a call that only looks: the loop does not matter
 
 Invariant: a forked process does nothing with the connections of the client that it has inherited, which would
 break those of its parent: the sockets and the selector are the same.
@@ -36,23 +36,21 @@ class Home:
         """Whether this is a process forked from the client's."""
         return os.getpid() != self._pid
 
-    def check(self, client: str) -> None:
-        """Raises Misuse where this client must not be used."""
-        self.check_look(client)
+    def check(self, client: str, *, only_looks: bool = False) -> None:
+        """Raises Misuse where this client must not be used, or, with `only_looks`, not even be looked at."""
+        if self.is_forked:
+            raise forked(client)
+        if threading.get_ident() != self._thread:
+            said = "call it there, as by loop.call_soon_threadsafe"
+            raise Misuse(f"{client} belongs to the loop of another thread: {said}")
+        if only_looks:
+            return
         try:
             running = asyncio.get_running_loop()
         except RuntimeError:
             return
         if running is not self._loop:
             raise Misuse(f"{client} belongs to another event loop: make a client of its own here")
-
-    def check_look(self, client: str) -> None:
-        """Raises Misuse where this client must not even be looked at."""
-        if self.is_forked:
-            raise forked(client)
-        if threading.get_ident() != self._thread:
-            said = "call it there, as by loop.call_soon_threadsafe"
-            raise Misuse(f"{client} belongs to the loop of another thread: {said}")
 
 
 def forked(client: str) -> Misuse:

@@ -146,8 +146,7 @@ class Operations:
 
     def _check_home(self, *, only_looks: bool = False) -> None:
         if self._driver is not None:
-            home = self._driver.home
-            home.check_look("this admin client") if only_looks else home.check("this admin client")
+            self._driver.home.check("this admin client", only_looks=only_looks)
 
     def _running_driver(self) -> Driver:
         self._check_home()

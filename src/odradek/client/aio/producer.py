@@ -396,8 +396,7 @@ class Producer:
 
     def _check_home(self, *, only_looks: bool = False) -> None:
         if self._driver is not None:
-            home = self._driver.home
-            home.check_look("this producer") if only_looks else home.check("this producer")
+            self._driver.home.check("this producer", only_looks=only_looks)
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
