@@ -222,11 +222,11 @@ class DirectoryLoader:
         if gone or self.report.offline_directories:
             absent = (partition for partition in expected.topic_ids if self._hosted.get(partition) is None)
             self.missing = dict.fromkeys(absent)
-        if not missing:
+            if missing:
+                self.report.missing_logs, self.report.missing_directories = missing, gone
+                self.report.new_directories = [one.path for one in self._directories if one.is_new]
             return
-        if gone or self.report.offline_directories:
-            self.report.missing_logs, self.report.missing_directories = missing, gone
-            self.report.new_directories = [one.path for one in self._directories if one.is_new]
+        if not missing:
             return
         is_whole = not (self.report.damages or self.report.copied_directories)
         unmade = set(expected.new) - set(self.reached) if is_whole else set()
