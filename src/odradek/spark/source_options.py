@@ -20,6 +20,7 @@ from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.security import UNPROTECTED, Security
 from odradek.spark import trigger_limits
 from odradek.spark.offset_ranges import Edge, Subscription, check_edge
+from odradek.spark.option_numbers import whole_number
 from odradek.spark.trigger_limits import TriggerLimits
 from odradek.spark.unknown_options import unknown_option
 
@@ -251,10 +252,5 @@ def _one_of(given: Mapping[str, str], name: str, choices: tuple[str, ...], defau
 def _number(
     given: Mapping[str, str], name: str, default: int, *, lowest: int = 1, highest: int = _MS_MAX
 ) -> int:
-    text = given.get(name.lower())
-    if text is None:
-        return default
-    digits = text.isascii() and text.isdecimal() and len(text) <= len(str(highest))
-    if not digits or not lowest <= int(text) <= highest:
-        raise SettingError(f"{name} must be a whole number from {lowest} to {highest}, not '{text}'")
-    return int(text)
+    found = whole_number(given, name, lowest=lowest, highest=highest)
+    return default if found is None else found

@@ -14,6 +14,7 @@ from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.client.cluster import Offsets
+from odradek.spark.option_numbers import whole_number
 
 NAMES: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 OFFSETS_MAX: Final = (1 << 63) - 1
@@ -42,7 +43,7 @@ class TriggerLimits:
     @classmethod
     def from_options(cls, given: Mapping[str, str]) -> "TriggerLimits":
         """`given` has its names in lower case. Raises SettingError for a malformed limit."""
-        most, least = _count(given, "maxOffsetsPerTrigger"), _count(given, "minOffsetsPerTrigger")
+        most, least = (whole_number(given, name, highest=OFFSETS_MAX) for name in NAMES[:2])
         if most is not None and least is not None and least > most:
             raise SettingError(f"minOffsetsPerTrigger is {least}, more than maxOffsetsPerTrigger, {most}")
         if "maxtriggerdelay" in given and least is None:
@@ -72,16 +73,6 @@ def take(starts: Offsets, ends: Offsets, offsets_max: int) -> Offsets:
 def count(starts: Offsets, ends: Offsets) -> int:
     """How many offsets there are to read; those of a partition without a start are not known."""
     return sum(max(0, end - starts.get(partition, end)) for partition, end in ends.items())
-
-
-def _count(given: Mapping[str, str], name: str) -> int | None:
-    text = given.get(name.lower())
-    if text is None:
-        return None
-    digits = text.isascii() and text.isdecimal() and len(text) <= len(str(OFFSETS_MAX))
-    if not digits or not 1 <= int(text) <= OFFSETS_MAX:
-        raise SettingError(f"{name} must be a whole number from 1 to {OFFSETS_MAX}, not '{text}'")
-    return int(text)
 
 
 def _time_ms(name: str, text: str) -> int:
