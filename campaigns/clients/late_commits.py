@@ -22,7 +22,7 @@ _Finish: TypeAlias = Callable[[Link, Send, int, Any], None]
 
 
 def noted(ledger: Ledger) -> AbstractContextManager[object]:
-    """The ledger is told of each commit that no broker has answered."""
+    """Call `ledger.unanswered` with each commit that no broker answers."""
 
     def noting(original: _Finish) -> _Finish:
         def finish(self: Link, send: Send, version: int, outcome: Any) -> None:

@@ -22,6 +22,16 @@ ONE_COPY: Final = {
 OFFSETS: Final = "__consumer_offsets"
 
 
+async def _refused_member(scene: Scene, code: str) -> Consumer:
+    """A consumer whose group answers each join with this code."""
+    await scene.topic(partitions=scene.chance.randint(1, 3))
+    settings = _protocol(scene)
+    api = "JoinGroup" if settings == CLASSIC else "ConsumerGroupHeartbeat"
+    for broker in scene.cluster.brokers:
+        scene.cluster.faults(broker).error(api, code)
+    return scene.consumer("orders", **settings)
+
+
 def _protocol(scene: Scene) -> dict[str, Any]:
     return dict(scene.chance.choice((CLASSIC, NEW)))
 
@@ -78,12 +88,7 @@ async def coordinator_wrong(scene: Scene) -> Stuck:
 
 async def put_out(scene: Scene) -> Stuck:
     """The group does not know its member, also when it joins again as a new one."""
-    await scene.topic(partitions=scene.chance.randint(1, 3))
-    settings = _protocol(scene)
-    api = "JoinGroup" if settings == CLASSIC else "ConsumerGroupHeartbeat"
-    for broker in scene.cluster.brokers:
-        scene.cluster.faults(broker).error(api, "UNKNOWN_MEMBER_ID")
-    consumer = scene.consumer("orders", **settings)
+    consumer = await _refused_member(scene, "UNKNOWN_MEMBER_ID")
     await asyncio.sleep(scene.chance.uniform(5, 60))
     return Stuck(consumer, Expected(Cause.RETRY, {"group": GROUP, "code": "UNKNOWN_MEMBER_ID"}))
 
@@ -208,12 +213,7 @@ async def instance_in_use(scene: Scene) -> Stuck:
 
 async def group_refused(scene: Scene) -> Stuck:
     """The consumer may not read with the group."""
-    await scene.topic(partitions=scene.chance.randint(1, 3))
-    settings = _protocol(scene)
-    api = "JoinGroup" if settings == CLASSIC else "ConsumerGroupHeartbeat"
-    for broker in scene.cluster.brokers:
-        scene.cluster.faults(broker).error(api, "GROUP_AUTHORIZATION_FAILED")
-    consumer = scene.consumer("orders", **settings)
+    consumer = await _refused_member(scene, "GROUP_AUTHORIZATION_FAILED")
     await scene.until(lambda: scene.errors, "the group refuses the member")
     data = {"group": GROUP, "code": "GROUP_AUTHORIZATION_FAILED"}
     return Stuck(consumer, Expected(Cause.REFUSED, data))

@@ -42,6 +42,7 @@ POLL_S: Final = 0.5
 POLL_TO_END_S: Final = 0.05
 """What is at a log's end may not be for readers: then no record says that the end is reached."""
 BATCH: Final = 500
+_SILENT: Final = logging.NullHandler()
 _DEFAULTS: Final[dict[str, object]] = {"allow.auto.create.topics": False, "default.api.timeout.ms": 10_000}
 _WITHOUT: Final = ("auto.offset.reset", "max.poll.records")
 """Settings of a consumer that options of this command decide, or that nobody would notice."""
@@ -53,7 +54,7 @@ def consume(options: Options) -> None:
     from odradek.client.settings import Client
 
     # Commits that failed are made again, and the command says itself which brokers do not answer.
-    logging.getLogger("odradek.client").addHandler(logging.NullHandler())
+    logging.getLogger("odradek.client").addHandler(_SILENT)
     config, settings = client_settings(options, Client.CONSUMER, without=_WITHOUT)
     if options.isolation_level is not None:
         settings["isolation.level"] = options.isolation_level

@@ -37,7 +37,7 @@ class Sending:
         self._producer = Producer(settings=settings)
         # The lists with records that have no outcome, the oldest first, and when each was begun.
         self._pending: deque[tuple[ListDelivery, float]] = deque()
-        # The acknowledged and the failed records of lists that have ended, and the first error.
+        # The acknowledged records of lists that have ended, and the first error.
         self._acknowledged = 0
         self._error: ApiError | None = None
         # Since when the topic is waited for; None while it is not.

@@ -57,7 +57,7 @@ class _Records:
 
 
 class RowsDelivery(Protocol):
-    """What is told of rows that were added as batches of their own."""
+    """Gets the outcomes of rows that were added as batches of their own."""
 
     def end(self, done: Done, rows: RowNumbers) -> None:
         """Some records of a batch have their outcome; `rows` are the numbers of all rows of the batch."""
