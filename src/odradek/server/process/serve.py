@@ -10,6 +10,7 @@ from typing import Final
 from odradek import __version__
 from odradek.base.errors import SettingError
 from odradek.base.execution import Steps
+from odradek.base.printing import print_line
 from odradek.base.settings import SettingLayers
 from odradek.base.values import value
 from odradek.server.edge.cannot_listen import CannotListen
@@ -131,7 +132,7 @@ def is_of_cluster(layers: SettingLayers) -> bool:
 def _report_ready(line: str, *, has_supervisor: bool) -> None:
     """Print the line for people and scripts; a supervisor that has died does not read it."""
     try:
-        print(line, flush=True)  # noqa: T201
+        print_line(line, sys.stdout)
     except BrokenPipeError:
         if not has_supervisor:
             raise

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from odradek.base.ids import BrokerId
+from odradek.base.printing import print_line
 from odradek.server.process.log_lines import log_to
 from odradek.server.process.malloc_arenas import share_one_arena
 from odradek.server.process.process_contract import READY, stopping_file
@@ -258,7 +259,7 @@ class _Supervisor:
 
     def _report_serving(self) -> None:
         lines = [self._processes.lines[one] or self._prepared.line_of(one) for one in self._ids]
-        print(joined_line(lines), flush=True)  # noqa: T201 - for people and scripts
+        print_line(joined_line(lines), sys.stdout)
         took_ms = (time.monotonic_ns() - self._began_ns) // 1_000_000
         pids = {one: self._processes.pid_of(one) for one in self._ids}
         named = ", ".join(f"broker {one} is process {pid}" for one, pid in pids.items())
