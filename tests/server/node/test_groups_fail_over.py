@@ -25,6 +25,7 @@ from odradek.wire.messages.offset_commit import (
 from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
@@ -82,12 +83,27 @@ def commit(cluster: Cluster, node: SimNode, offset: int, member: JoinGroupRespon
     assert error_of(sent) is ErrorCode.NONE
 
 
-def committed(cluster: Cluster, node: SimNode) -> int:
+def fetching() -> OffsetFetchRequest:
+    """A request for one committed offset, in all versions."""
     topics = [OffsetFetchRequestTopics("t", partition_indexes=[0])]
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=topics)])
-    (group,) = cluster.ask(node, request, 8).groups
-    assert group.error_code == 0
+    return OffsetFetchRequest(
+        "g",
+        [OffsetFetchRequestTopic("t", [0])],
+        groups=[OffsetFetchRequestGroup("g", topics=topics)],
+    )
+
+
+def answered_offset(cluster: Cluster, node: SimNode) -> int | ErrorCode:
+    (group,) = cluster.ask(node, fetching(), 8).groups
+    if group.error_code:
+        return ErrorCode(group.error_code)
     offset: int = group.topics[0].partitions[0].committed_offset
+    return offset
+
+
+def committed(cluster: Cluster, node: SimNode) -> int:
+    offset = answered_offset(cluster, node)
+    assert not isinstance(offset, ErrorCode)
     return offset
 
 
@@ -198,6 +214,54 @@ def test_a_coordinator_that_is_cut_off_acknowledges_nothing(cluster: Cluster) ->
     cluster.wait(lambda: heartbeat(cluster, first, member) is ErrorCode.NOT_COORDINATOR)
     assert groups_of(first) == []
     assert committed(cluster, cluster.coordinator(GROUP, "g")) == 9
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_coordinator_that_stood_still_answers_with_no_old_offset(seed: int) -> None:
+    """R19: it was deposed meanwhile, and finds the request before the news of that."""
+    cluster = Cluster(seed)
+    cluster.create("t")
+    first = cluster.coordinator(GROUP, "g")
+    member = joined(cluster, first)
+    commit(cluster, first, 7, member)
+    first.is_paused = True
+    cluster.world.advance(first.core.settings.store_session_timeout_ms)
+    cluster.world.expire_session(first.broker_id)
+    second = cluster.coordinator(GROUP, "g", but=first)
+    commit(cluster, second, 9, member)
+    asked = [first.send(fetching(), version) for version in (1, 7, 8, 9)]
+    first.is_paused = False
+    cluster.wait(lambda: all(sent.answers for sent in asked))
+    oldest, only, *several = asked
+    errors = [
+        oldest.answer.topics[0].partitions[0].error_code,
+        only.answer.error_code,
+        *(sent.answer.groups[0].error_code for sent in several),
+    ]
+    assert errors == [ErrorCode.NOT_COORDINATOR] * 4
+    assert committed(cluster, cluster.coordinator(GROUP, "g")) == 9
+
+
+def test_a_coordinator_that_stood_still_and_was_not_deposed_goes_on(cluster: Cluster) -> None:
+    """R19: the metadata store confirms that its session lives."""
+    node = cluster.coordinator(GROUP, "g")
+    commit(cluster, node, 7)
+    node.is_paused = True
+    cluster.world.advance(node.core.settings.store_session_timeout_ms)
+    node.is_paused = False
+    cluster.world.advance(1)
+    assert committed(cluster, node) == 7
+
+
+def test_a_coordinator_with_a_new_session_goes_on_once_it_is_told_its_roles(cluster: Cluster) -> None:
+    """R19: the only one that may lead its partition leads it again."""
+    node = cluster.coordinator(GROUP, "g")
+    commit(cluster, node, 7)
+    for other in cluster.serving:
+        if other is not node:
+            other.kill()
+    cluster.world.expire_session(node.broker_id)
+    cluster.wait(lambda: answered_offset(cluster, node) == 7)
 
 
 def consumer_heartbeat(

@@ -72,6 +72,7 @@ class Bench:
             groups=core.groups,
             transactions=core.transactions,
             fetchers=core.fetchers,
+            confirmed_roles=core.confirmed_roles,
         )
 
     def receive(self, name: str, request: OrderRequest) -> None:

@@ -115,7 +115,8 @@ def _group(
     core: BrokerCore, asked: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> Steps[OffsetFetchResponseGroup]:
     partitions = yield from _partitions(asked.topics)
-    found = core.groups.coordinator.fetch_offsets(
+    found = _committed(
+        core,
         asked.group_id,
         partitions,
         require_stable=require_stable,
@@ -175,9 +176,7 @@ def _only_group(
     core: BrokerCore, context: RequestContext, request: OffsetFetchRequest
 ) -> Steps[OffsetFetchResponse]:
     partitions = yield from _partitions(request.topics)
-    found = core.groups.coordinator.fetch_offsets(
-        request.group_id, partitions, require_stable=request.require_stable
-    )
+    found = _committed(core, request.group_id, partitions, require_stable=request.require_stable)
     error = ErrorCode.NONE
     if isinstance(found, ErrorCode):
         error = found
@@ -197,6 +196,28 @@ def _only_group(
 
     yield from stepwise((yield from found), note)
     return OffsetFetchResponse(error_code=error, topics=list(topics.values()))
+
+
+def _committed(
+    core: BrokerCore,
+    group_id: str,
+    partitions: Collection[TopicPartition] | None,
+    *,
+    require_stable: bool,
+    member_id: str | None = None,
+    member_epoch: int = -1,
+) -> Steps[list[FetchedOffset]] | ErrorCode:
+    """What the coordinator has; NOT_COORDINATOR where another broker may have become it unnoticed (R19)."""
+    topic = core.groups.topic
+    if not core.confirmed_roles.is_confirmed(TopicPartition(topic.name, topic.partition_of(group_id))):
+        return ErrorCode.NOT_COORDINATOR
+    return core.groups.coordinator.fetch_offsets(
+        group_id,
+        partitions,
+        require_stable=require_stable,
+        member_id=member_id,
+        member_epoch=member_epoch,
+    )
 
 
 def _partitions(

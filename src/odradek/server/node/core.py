@@ -26,6 +26,7 @@ from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import RequestContext
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.commanded_broker import CommandedBroker
+from odradek.server.node.confirmed_roles import ConfirmedRoles
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.coordinators.group_host import GROUP_KEY_TYPE, GroupHost
 from odradek.server.node.coordinators.internal_topic import InternalTopic, TopicMaking
@@ -190,6 +191,15 @@ class BrokerCore:
             lambda: self.layers.in_force.store_session_timeout_ms,
         )
         """Decides about topics, settings and leaders, if this broker is the controller."""
+        self.confirmed_roles = ConfirmedRoles(
+            self.store_session,
+            lambda: controller.broker_epoch,
+            self.clock,
+            lambda: self.layers.in_force.store_session_timeout_ms,
+        )
+        """Says whether this broker may have been deposed without its knowledge."""
+        self.is_alone = surroundings.cluster_brokers() == 1
+        """Whether no other broker can take over what this one leads."""
         self.forwarding = Forwarding(
             self.broker_id,
             self.image,
@@ -297,6 +307,7 @@ class BrokerCore:
             groups=self.groups,
             transactions=self.transactions,
             fetchers=self.fetchers,
+            confirmed_roles=self.confirmed_roles,
         )
         """The controller's orders to this broker; obeys them one after another."""
 

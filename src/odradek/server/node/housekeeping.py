@@ -63,6 +63,9 @@ def schedule_housekeeping(
         lambda: core.slices.run(core.replicas.isr_maintenance.expire(), _not_done),
     )
     every(ANNOUNCEMENT_INTERVAL_MS, "isr-change-propagation", announce_to_controller)
+    if not core.is_alone:
+        roles = core.confirmed_roles
+        every(lambda: roles.tick_ms, "stand-still", roles.tick, delay_ms=0)
     if settings.auto_leader_rebalance_enable:
         interval_ms = 1_000 * settings.leader_imbalance_check_interval_seconds
         every(interval_ms, "leader-rebalance", LeaderRebalance(core.controller).look)

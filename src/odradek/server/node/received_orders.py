@@ -43,6 +43,7 @@ from odradek.metadata.resources import (
 )
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
+from odradek.server.node.confirmed_roles import ConfirmedRoles
 from odradek.server.node.joining_news import JoiningNews
 from odradek.server.node.order_remarks import OrderRemarks
 from odradek.timer import Purgatory
@@ -109,6 +110,7 @@ class ReceivedOrders:
         groups: TopicObserver,
         transactions: ImageObserver,
         fetchers: RoleObserver,
+        confirmed_roles: ConfirmedRoles,
     ) -> None:
         """`least_epoch` returns the broker epoch below which orders are for an earlier registration."""
         self._broker_id = broker_id
@@ -122,6 +124,7 @@ class ReceivedOrders:
         self._groups = groups
         self._transactions = transactions
         self._fetchers = fetchers
+        self._confirmed_roles = confirmed_roles
         self.acknowledged_epoch = NO_EPOCH
         """The registration with which an UpdateMetadata last named this broker live; NO_EPOCH before that."""
         self.has_roles = False
@@ -235,6 +238,8 @@ class ReceivedOrders:
         self._fetchers.on_roles(changes)
         self._groups.on_roles(changes)
         self._transactions.on_roles(changes)
+        if isinstance(message, LeaderAndIsr):
+            self._confirmed_roles.on_roles(changes.partition_errors, message.broker_epoch)
         if self.has_roles:
             self._remarks.note_roles(changes)
         return changes
