@@ -1,4 +1,4 @@
-"""Our Spark source reads what Spark's own Kafka connector reads, which also writes the broker."""
+"""Our Spark source reads what Spark's own Kafka connector reads, and each reads what the other writes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -136,8 +136,23 @@ def test_both_sources_read_the_same_part_of_a_topic(
         assert records_of(ours) == {topic: count}, options
 
 
-def test_what_the_connector_writes_is_read_back_by_both(
-    read: Reads, spark: SparkSession, broker: BrokerProcess, new_topic: Callable[..., str]
+@pytest.mark.parametrize(
+    ("sink", "more"),
+    [
+        ("kafka", {"includeHeaders": "true"}),
+        ("odradek", {"deliveryGuarantee": "at-least-once"}),
+        ("odradek", {"deliveryGuarantee": "exactly-once"}),
+    ],
+    ids=["kafka", "odradek", "odradek-exactly-once"],
+)
+def test_what_a_sink_writes_is_read_back_by_both_sources(
+    read: Reads,
+    spark: SparkSession,
+    broker: BrokerProcess,
+    new_topic: Callable[..., str],
+    tmp_path: Path,
+    sink: str,
+    more: dict[str, str],
 ) -> None:
     topic = new_topic(partitions=3)
     header = "array(named_struct('key', 'n', 'value', cast(cast(id as string) as binary)))"
@@ -148,15 +163,23 @@ def test_what_the_connector_writes_is_read_back_by_both(
         "cast(id % 3 as int) as partition",
     )
     options = {"kafka.bootstrap.servers": broker.bootstrap, "kafka.compression.type": "lz4", "topic": topic}
-    written.write.format("kafka").options(**options, includeHeaders="true").save()
+    if more.get("deliveryGuarantee") == "exactly-once":
+        options["stagingLocation"] = str(tmp_path)
+    written.write.format(sink).options(**options, **more).mode("append").save()
     for source in SOURCES:
         back = read(source, subscribe=topic).select(*written.columns)
         assert back.count() == 500, source
         assert back.exceptAll(written).count() == 0, source
 
 
-def test_a_stream_of_the_connector_goes_from_topic_to_topic(
-    read: Reads, spark: SparkSession, broker: BrokerProcess, new_topic: Callable[..., str], tmp_path: Path
+@pytest.mark.parametrize("sink_format", SOURCES)
+def test_a_stream_goes_from_topic_to_topic_and_on_with_the_next_run(
+    read: Reads,
+    spark: SparkSession,
+    broker: BrokerProcess,
+    new_topic: Callable[..., str],
+    tmp_path: Path,
+    sink_format: str,
 ) -> None:
     source, sink = new_topic(partitions=2), new_topic(partitions=2)
     servers = {"kafka.bootstrap.servers": broker.bootstrap}
@@ -172,7 +195,7 @@ def test_a_stream_of_the_connector_goes_from_topic_to_topic(
         query = (
             stream.load()
             .select("key", "value")
-            .writeStream.format("kafka")
+            .writeStream.format(sink_format)
             .options(**servers, topic=sink, checkpointLocation=str(tmp_path / "checkpoint"))
             .trigger(availableNow=True)
             .start()
