@@ -279,6 +279,50 @@ async def test_an_operation_ends_in_its_time_and_leaves_the_client_usable(cluste
 
 
 @simulate(brokers=1, seeds=1)
+async def test_a_call_may_have_a_time_of_its_own(cluster: Cluster) -> None:
+    """Shorter or longer than `default.api.timeout.ms`, which goes on to bound the other calls."""
+    (broker,) = cluster.brokers
+    settings = {"default.api.timeout.ms": 5_000, "request.timeout.ms": 3_000}
+    now = asyncio.get_running_loop().time
+    async with Admin(cluster.bootstrap_servers, settings=settings) as admin:
+        assert await admin.list_topics(timeout=0.5) == []
+        cluster.kill(broker)
+        for timeout in (0.0, 0.5, 2, 12.5):
+            began = now()
+            with pytest.raises(ApiError, match=f"given up after {timeout * 1000:,.0f} ms") as refused:
+                await admin.list_topics(timeout=timeout)
+            assert refused.value.code.is_retriable
+            assert now() - began <= timeout + 0.1
+        with pytest.raises(ApiError, match="given up after 5,000 ms"):
+            await admin.list_topics(timeout=None)
+        with pytest.raises(TypeError, match="a timeout is a number of seconds, not '1'"):
+            await admin.list_topics(timeout="1")  # type: ignore[call-overload]
+        listing = asyncio.ensure_future(admin.list_topics(timeout=60))
+        await asyncio.sleep(6)
+        await cluster.start(broker)
+        assert await listing == []
+
+
+@simulate(brokers=1, seeds=1)
+async def test_brokers_are_told_the_time_of_the_call(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+    ask = Driver.ask
+
+    def noted(driver: Driver, send: Send) -> asyncio.Future[Outcome]:
+        if isinstance(send.request, CreateTopicsRequest):
+            told.append(send.request.timeout_ms)
+        return ask(driver, send)
+
+    monkeypatch.setattr(Driver, "ask", noted)
+    async with Admin(cluster.bootstrap_servers) as admin:
+        await admin.create_topic("flights", timeout=7)
+        await admin.create_topic("planes", timeout=70)
+    assert told == [7_000, 30_000]
+
+
+@simulate(brokers=1, seeds=1)
 async def test_brokers_are_told_the_time_that_is_left(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

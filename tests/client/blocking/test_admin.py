@@ -1,7 +1,7 @@
 """The blocking admin client, on a broker of this process."""
 
 from collections.abc import Iterator
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from odradek.testing import Broker
 pytestmark = pytest.mark.slow
 
 FLIGHTS = TopicPartition("flights", 0)
+OPERATIONS = {name for name in vars(odradek.aio.Admin) if not name.startswith("_")}
 
 
 @pytest.fixture(scope="module")
@@ -78,20 +79,22 @@ def test_replicas_move_between_log_directories(tmp_path: Path) -> None:
 
 
 def test_both_clients_have_the_same_operations_and_describe_them() -> None:
-    operations = {name for name in vars(odradek.aio.Admin) if not name.startswith("_")} - {"close"}
-    assert operations == {name for name in vars(Admin) if not name.startswith("_")} - {"close"}
-    assert len(operations) > 20
-    for name in operations:
+    assert {name for name in vars(Admin) if not name.startswith("_")} == OPERATIONS
+    assert len(OPERATIONS) > 20
+    for name in OPERATIONS:
         assert (getattr(Admin, name).__doc__ or "").strip(), name
         assert getattr(Admin, name).__name__ == name
 
 
 @pytest.mark.parametrize("kind", [Admin, odradek.aio.Admin])
 def test_help_shows_the_arguments_of_an_operation(kind: type[Admin] | type[odradek.aio.Admin]) -> None:
-    assert list(signature(kind.create_topic).parameters)[:3] == ["self", "name", "partitions"]
+    parameters = {name: [*signature(getattr(kind, name)).parameters.values()] for name in OPERATIONS}
+    assert [one.name for one in parameters["create_topic"]][:3] == ["self", "name", "partitions"]
     admin = object.__new__(kind)
     assert list(signature(admin.create_topic).parameters)[:2] == ["name", "partitions"]
-    assert not signature(admin.describe_cluster).parameters
+    assert list(signature(admin.describe_cluster).parameters) == ["timeout"]
+    for *_, last in parameters.values():
+        assert (last.name, last.kind, last.default) == ("timeout", Parameter.KEYWORD_ONLY, None)
 
 
 def test_nobody_there_is_an_error_in_its_time() -> None:
@@ -100,6 +103,18 @@ def test_nobody_there_is_an_error_in_its_time() -> None:
         pytest.raises(ApiError, match="given up after 300 ms"),
     ):
         admin.list_topics()
+
+
+@pytest.mark.parametrize("name", ["list_topics", "describe_cluster", "list_groups"])
+def test_a_call_may_have_a_time_of_its_own(name: str) -> None:
+    with Admin("127.0.0.1:1", default_api_timeout_ms=100) as admin:
+        with pytest.raises(ApiError, match="given up after 250 ms"):
+            getattr(admin, name)(timeout=0.25)
+        with pytest.raises(ApiError, match="given up after 100 ms"):
+            getattr(admin, name)()
+        for wrong, error in (("1", TypeError), (float("nan"), ValueError)):
+            with pytest.raises(error, match="a timeout is a number of seconds, not"):
+                getattr(admin, name)(timeout=wrong)
 
 
 def test_wrong_settings_start_no_thread() -> None:

@@ -6,14 +6,15 @@
             print(topic.name, len(topic.partitions))
 
 The operations are in `client/core/admin`, and `operations` beside this file carries them out, at most for
-`default.api.timeout.ms`.
+`timeout` seconds, which each method takes by name, else for `default.api.timeout.ms`.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
+from odradek.client.aio.admin_method import Method, shown
+from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.operations import Operations
 from odradek.client.core.admin import (
     acls,
@@ -39,20 +40,21 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _method(
-    operation: Callable[P, Operation[T]],
-) -> "Callable[Concatenate[Admin, P], Coroutine[Any, Any, T]]":
-    """A method that carries out an operation, with its arguments and its description."""
+def _method(operation: Callable[P, Operation[T]]) -> Method[P, Coroutine[Any, Any, T]]:
+    """A method that carries out an operation, with its arguments, its description and a time of its own."""
+
+    begin: Callable[..., Operation[T]] = operation
 
     @wraps(operation)
-    async def method(self: "Admin", /, *arguments: P.args, **named: P.kwargs) -> T:
-        return await self.carry_out(operation(*arguments, **named), operation.__name__)
+    async def method(
+        self: "Admin", /, *arguments: object, timeout: float | None = None, **named: object
+    ) -> T:
+        timeout = None if timeout is None else seconds_of(timeout)
+        return await self.carry_out(begin(*arguments, **named), operation.__name__, timeout=timeout)
 
     # `wraps` alone shows the operation's, in which the first argument would stand for the client.
-    shown = signature(operation)
-    client = Parameter("self", Parameter.POSITIONAL_ONLY)
-    method.__signature__ = shown.replace(parameters=[client, *shown.parameters.values()])  # type: ignore[attr-defined]
-    return method
+    method.__signature__ = shown(operation)  # type: ignore[attr-defined]
+    return cast(Method[P, Coroutine[Any, Any, T]], method)
 
 
 class Admin(Operations):

@@ -3,9 +3,9 @@
     operations = Operations(settings)
     await operations.carry_out(describe_topics(["flights"]))
 
-An operation goes on while brokers are away, coordinators move and leaders are elected, at most for
-`default.api.timeout.ms`, and then raises what kept it. Cancelling it leaves the client usable; a change that
-was sent may then be carried out all the same.
+An operation goes on while brokers are away, coordinators move and leaders are elected, at most for the time
+of its call, else for `default.api.timeout.ms`, and then raises what kept it. Cancelling it leaves the client
+usable; a change that was sent may then be carried out all the same.
 
 This module imports no operation, so that whoever needs only a few of them loads no others: `Admin` has them
 all as methods.
@@ -93,24 +93,32 @@ class Operations:
         timeout_ms = self._settings[REQUEST_TIMEOUT_MS]
         await first_answer(driver, lambda: Send(ToAny(), request, timeout_ms=timeout_ms))
 
-    async def carry_out(self, operation: Operation[T], name: str | None = None) -> T:
-        """Carry out an operation; returns its result. `name` is what `why` calls it."""
+    async def carry_out(
+        self, operation: Operation[T], name: str | None = None, *, timeout: float | None = None
+    ) -> T:
+        """Carry out an operation; returns its result.
+
+        `name` is what `why` calls it, `timeout` how many seconds it may take; None: `default.api.timeout.ms`.
+        """
         driver = self._running_driver()
+        timeout_ms = self._settings[DEFAULT_API_TIMEOUT_MS] if timeout is None else int(timeout * 1000)
         under_way = UnderWay(name or str(getattr(operation, "__name__", "it")), driver.now_ms)
         self._under_way[under_way] = None
         try:
-            return await self._steps(operation, driver, under_way)
+            return await self._steps(operation, driver, under_way, timeout_ms)
         finally:
             del self._under_way[under_way]
 
-    async def _steps(self, operation: Operation[T], driver: Driver, under_way: UnderWay) -> T:
-        deadline_ms = driver.now_ms + self._settings[DEFAULT_API_TIMEOUT_MS]
+    async def _steps(
+        self, operation: Operation[T], driver: Driver, under_way: UnderWay, timeout_ms: int
+    ) -> T:
+        deadline_ms = driver.now_ms + timeout_ms
         try:
             effect = next(operation)
             while True:
                 if isinstance(effect, Pause):
                     under_way.sends, under_way.pause = (), effect
-                    await self._pause(driver, effect, deadline_ms)
+                    await self._pause(driver, effect, deadline_ms, timeout_ms)
                     effect = operation.send(())
                 else:
                     effect = operation.send(await self._send(driver, effect, deadline_ms, under_way))
@@ -128,7 +136,7 @@ class Operations:
         under_way.sends = [within(one, timeout_ms) for one in sends]
         return list(await asyncio.gather(*(driver.ask(one) for one in under_way.sends)))
 
-    async def _pause(self, driver: Driver, pause: Pause, deadline_ms: int) -> None:
+    async def _pause(self, driver: Driver, pause: Pause, deadline_ms: int, timeout_ms: int) -> None:
         """Wait before the next attempt. Raises why the last one failed if there is no time for another."""
         if self._is_closed or not self._tries_again:
             raise pause.error
@@ -140,8 +148,7 @@ class Operations:
         )
         wait_ms = backoff.after(pause.number)
         if driver.now_ms + wait_ms >= deadline_ms:
-            waited_ms = self._settings[DEFAULT_API_TIMEOUT_MS]
-            raise ApiError(pause.error.code, f"given up after {waited_ms:,} ms: {pause.error}")
+            raise ApiError(pause.error.code, f"given up after {timeout_ms:,} ms: {pause.error}")
         await asyncio.sleep(wait_ms / 1000)
 
     def _check_home(self, *, only_looks: bool = False) -> None:

@@ -11,9 +11,10 @@ thread of its own.
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from odradek.client.aio import admin as aio
+from odradek.client.aio.admin_method import Method
 from odradek.client.blocking.operations import Operations
 
 if TYPE_CHECKING:
@@ -23,16 +24,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _blocking(
-    method: Callable[Concatenate[aio.Admin, P], Coroutine[Any, Any, T]],
-) -> "Callable[Concatenate[Admin, P], T]":
+def _blocking(method: Method[P, Coroutine[Any, Any, T]]) -> Method[P, T]:
     """The blocking form of a method."""
 
-    @wraps(method)
-    def call(self: "Admin", /, *arguments: P.args, **named: P.kwargs) -> T:
-        return self._network.run(method(self._operations, *arguments, **named))
+    coroutine = cast(Callable[..., Coroutine[Any, Any, T]], method)
 
-    return call
+    @wraps(coroutine)
+    def call(self: "Admin", /, *arguments: object, **named: object) -> T:
+        return self._network.run(coroutine(self._operations, *arguments, **named))
+
+    return cast(Method[P, T], call)
 
 
 class Admin(Operations[aio.Admin]):

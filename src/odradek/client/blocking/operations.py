@@ -33,9 +33,11 @@ class Operations(Closing, Generic[A]):
         """Ask the bootstrap servers, one after another, until one answers. Raises ConnectionFailed."""
         self._network.run(self._operations.reach())
 
-    def carry_out(self, operation: Operation[T], name: str | None = None) -> T:
-        """Carry out an operation; returns its result. `name` is what `why` calls it."""
-        return self._network.run(self._operations.carry_out(operation, name))
+    def carry_out(
+        self, operation: Operation[T], name: str | None = None, *, timeout: float | None = None
+    ) -> T:
+        """See `Operations.carry_out` of `client/aio/operations`."""
+        return self._network.run(self._operations.carry_out(operation, name, timeout=timeout))
 
     def metrics(self) -> Metrics:
         """See `Operations.metrics` of `client/aio/operations`."""
