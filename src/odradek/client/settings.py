@@ -276,7 +276,10 @@ PARTITION_ASSIGNMENT_STRATEGY: Final = Setting[tuple[str, ...]](
     "partition.assignment.strategy", Client.CONSUMER, ("range", "cooperative-sticky"), _assignors
 )
 SESSION_TIMEOUT_MS: Final = Setting[int]("session.timeout.ms", Client.CONSUMER, 45_000, _ms)
-HEARTBEAT_INTERVAL_MS: Final = Setting[int]("heartbeat.interval.ms", Client.CONSUMER, 3_000, _ms)
+HEARTBEAT_INTERVAL_MS: Final = Setting[int](
+    "heartbeat.interval.ms", Client.CONSUMER, 3_000, _whole(1, INT32_MAX)
+)
+"""Kafka's Java client takes 0, and then sends heartbeats as fast as brokers answer them."""
 MAX_POLL_INTERVAL_MS: Final = Setting[int](
     "max.poll.interval.ms", Client.CONSUMER, 300_000, _whole(1, INT32_MAX)
 )

@@ -61,7 +61,18 @@ def _protocol(settings: Settings) -> str | None:
     return CONSUMER if settings.is_given(known.GROUP_REMOTE_ASSIGNOR) else protocol
 
 
+def _check_session(settings: Settings) -> None:
+    """Check that a session outlives the wait for a heartbeat, as Kafka's Java client does."""
+    interval_ms, session_ms = settings[known.HEARTBEAT_INTERVAL_MS], settings[known.SESSION_TIMEOUT_MS]
+    if interval_ms >= session_ms:
+        raise SettingError(
+            f"heartbeat.interval.ms, {interval_ms}, must be below session.timeout.ms, {session_ms}: "
+            "a member that is silent for so long is put out of its group"
+        )
+
+
 def _member_options(settings: Settings, group: str) -> MemberOptions:
+    _check_session(settings)
     return MemberOptions(
         group,
         instance=settings[known.GROUP_INSTANCE_ID],
