@@ -70,6 +70,23 @@ def test_a_record_is_stored_as_it_was_sent(producer: Producer, broker: Broker) -
     assert producer.metrics()["record-send-total"] > 0
 
 
+def test_a_record_fails_whose_waiting_had_not_begun_when_the_thread_ended(broker: Broker) -> None:
+    broker.create_topic("ended", partitions=1)
+    producer = Producer(broker.bootstrap_servers)
+    producer.send("ended", b"1").result(10)
+    network, is_sent = producer._network, threading.Event()
+
+    def hold() -> None:
+        is_sent.wait()
+
+    network.post(hold)
+    late = producer.send("ended", b"2", partition=5)
+    network.post(network._loop.stop)  # in the turn in which the record is taken
+    is_sent.set()
+    with pytest.raises(ApiError, match="this producer was closed"):
+        late.result(10)
+
+
 def test_threads_share_it_and_each_keeps_its_order(producer: Producer, broker: Broker) -> None:
     broker.create_topic("shared", partitions=1)
     deliveries: list[Delivery] = []

@@ -96,6 +96,8 @@ class Outbox:
 
     def fail_all(self) -> None:
         """The producer was abandoned, and no task adds records any more: whatever is still here fails."""
+        for held in self._held.values():  # whose task was ended before it began
+            self._put.extend(held)
         while self._put:
             _fail(self._put.popleft().delivery, closed())
 
