@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.interceptors import ConsumerInterceptor
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
+    from odradek.client.aio.producer_interceptors import ProducerInterceptor, ProducerRecord
     from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.aio.table_deliveries import TableReceipt
     from odradek.client.blocking.admin import Admin
@@ -60,6 +61,8 @@ __all__ = [
     "OffsetAndTimestamp",
     "Producer",
     "ProducerFatal",
+    "ProducerInterceptor",
+    "ProducerRecord",
     "RebalanceListener",
     "Receipt",
     "SettingError",
@@ -104,6 +107,8 @@ __getattr__ = lazy_names(
         "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
         "Producer": "odradek.client.blocking.producer",
         "RebalanceListener": "odradek.client.aio.rebalance_listener",
+        "ProducerInterceptor": "odradek.client.aio.producer_interceptors",
+        "ProducerRecord": "odradek.client.aio.producer_interceptors",
         "Receipt": "odradek.client.aio.deliveries",
         "SettingError": "odradek.base.errors",
         "Subtract": "odradek.client.core.admin.configs",

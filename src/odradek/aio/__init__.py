@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from odradek.client.aio.interceptors import ConsumerInterceptor
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.producer import Producer
+    from odradek.client.aio.producer_interceptors import ProducerInterceptor, ProducerRecord
     from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.aio.table_deliveries import TableReceipt
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
@@ -31,6 +32,8 @@ __all__ = [
     "OffsetAndTimestamp",
     "Producer",
     "ProducerFatal",
+    "ProducerInterceptor",
+    "ProducerRecord",
     "RebalanceListener",
     "Receipt",
     "TableReceipt",
@@ -55,6 +58,8 @@ __getattr__ = lazy_names(
         "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
         "Producer": "odradek.client.aio.producer",
         "RebalanceListener": "odradek.client.aio.rebalance_listener",
+        "ProducerInterceptor": "odradek.client.aio.producer_interceptors",
+        "ProducerRecord": "odradek.client.aio.producer_interceptors",
         "Receipt": "odradek.client.aio.deliveries",
         "TableReceipt": "odradek.client.aio.table_deliveries",
         "TopicPartition": "odradek.base.ids",

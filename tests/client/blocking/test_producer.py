@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 
 import odradek.aio
@@ -16,6 +17,7 @@ from odradek import (
     Delivery,
     ErrorCode,
     Producer,
+    ProducerRecord,
     Receipt,
     SettingError,
     TopicPartition,
@@ -68,6 +70,58 @@ def test_a_record_is_stored_as_it_was_sent(producer: Producer, broker: Broker) -
     assert producer.why() == []
     assert producer.metrics()["record-error-total"] == 0
     assert producer.metrics()["record-send-total"] > 0
+
+
+class Marking:
+    """Adds a mark to every record, and notes the threads on which it is called."""
+
+    def __init__(self) -> None:
+        self.sent_on: list[threading.Thread] = []
+        self.told_on: list[threading.Thread] = []
+        self.told: list[tuple[str, Receipt | None, str]] = []
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        """See `ProducerInterceptor`."""
+        self.sent_on.append(threading.current_thread())
+        return record._replace(key=b"marked")
+
+    def on_acknowledgement(self, topic: str, receipt: Receipt | None, error: Exception | None) -> None:
+        """See `ProducerInterceptor`."""
+        self.told_on.append(threading.current_thread())
+        self.told.append((topic, receipt, "" if error is None else str(error)))
+
+
+def test_interceptors_see_records_on_the_applications_thread(broker: Broker) -> None:
+    broker.create_topic("marked", partitions=1)
+    marking = Marking()
+    with Producer(broker.bootstrap_servers, max_block_ms=300, interceptors=[marking]) as producer:
+        receipt = producer.send("marked", b"1").result(10)
+        large = producer.send("marked", b"x" * (2 << 20))
+        lost = producer.send("marked", b"2", partition=9)
+        with pytest.raises(ApiError, match="not sent within"):
+            lost.result(10)
+        with pytest.raises(ApiError, match="the record takes up to"):
+            large.result(10)
+        with pytest.raises(ApiError, match="interceptors see no rows"):
+            producer.produce_batch(pa.table({"value": [b"3"]}), topic="marked")
+    with pytest.raises(Misuse, match="this producer was closed"):
+        producer.send("marked", b"4")
+    assert [topic for topic, _, _ in marking.told] == ["marked"] * 4
+    assert [stored for _, stored, _ in marking.told if stored] == [receipt]
+    assert marking.sent_on == [threading.main_thread()] * 4
+    assert marking.told_on[:3] == [producer._network._thread] * 3
+    assert [(record.key, record.value) for record in broker.records("marked")] == [(b"marked", b"1")]
+
+
+def test_records_behind_a_topic_that_never_came_are_told_at_the_close(broker: Broker) -> None:
+    broker.create_topic("closed", partitions=1)
+    marking = Marking()
+    producer = Producer(broker.bootstrap_servers, interceptors=[marking])
+    deliveries = [producer.send("closed", b"%d" % number, partition=5) for number in range(3)]
+    producer.close(timeout=0.2)
+    assert [one.exception(10) is not None for one in deliveries] == [True] * 3
+    assert len(marking.told) == 3
+    assert all("this producer was closed" in said for _, _, said in marking.told)
 
 
 def test_a_record_fails_whose_waiting_had_not_begun_when_the_thread_ended(broker: Broker) -> None:

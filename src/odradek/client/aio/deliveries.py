@@ -6,7 +6,7 @@ It stands between the driver and the core of a producer, and looks after each ev
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from odradek.base.errors import ApiError
 from odradek.base.values import value
@@ -28,12 +28,17 @@ class Receipt:
     """The record's own, or the time of the append where the topic is set so."""
 
 
+Tell: TypeAlias = Callable[[str, Receipt | None, Exception | None], None]
+"""Is told what has become of a record of a topic: where it is stored, or why it is not acknowledged."""
+
+
 class _Records:
     """The records of one batch, in their order: their futures and timestamps."""
 
-    __slots__ = ("futures", "is_transactional", "timestamps_ms")
+    __slots__ = ("_tell", "futures", "is_transactional", "timestamps_ms")
 
-    def __init__(self, *, is_transactional: bool) -> None:
+    def __init__(self, tell: Tell | None, *, is_transactional: bool) -> None:
+        self._tell = tell
         self.futures: list[asyncio.Future[Receipt]] = []
         self.timestamps_ms: list[int] = []
         # Whether the commit tells the errors, so that nobody need look at the futures.
@@ -46,12 +51,20 @@ class _Records:
     def end(self, done: Done) -> None:
         for index in range(done.first, done.first + done.records):
             future = self.futures[index]
+            receipt: Receipt | None = None
+            error: ApiError | None = None
+            if done.error is None:
+                receipt = _receipt(done, index, self.timestamps_ms[index])
+            else:
+                error = error_of(done, done.error, index)
+            if self._tell is not None:
+                self._tell(done.partition.topic, receipt, error)
             if future.done():  # its owner has cancelled it
                 continue
-            if done.error is None:
-                future.set_result(_receipt(done, index, self.timestamps_ms[index]))
-            else:
-                future.set_exception(error_of(done, done.error, index))
+            if receipt is not None:
+                future.set_result(receipt)
+            elif error is not None:
+                future.set_exception(error)
                 if self.is_transactional:
                     future.exception()
 
@@ -84,11 +97,13 @@ class Deliveries:
         core: ProducerCore,
         loop: asyncio.AbstractEventLoop,
         pump: Callable[[], None],
+        tell: Tell | None = None,
         *,
         is_transactional: bool = False,
     ) -> None:
-        """`pump` lets the driver look at the core."""
+        """`pump` lets the driver look at the core; `tell` is told of each record, before its future."""
         self._core = core
+        self._tell = tell
         self._pump = pump
         self._is_transactional = is_transactional
         self._loop = loop
@@ -107,7 +122,9 @@ class Deliveries:
         future: asyncio.Future[Receipt] = self._loop.create_future()
         batch = self._batches.get(place.batch_id)
         if batch is None:
-            batch = self._batches[place.batch_id] = _Records(is_transactional=self._is_transactional)
+            batch = self._batches[place.batch_id] = _Records(
+                self._tell, is_transactional=self._is_transactional
+            )
         assert isinstance(batch, _Records)
         assert len(batch.futures) == place.index, "records are appended one after another"
         batch.futures.append(future)

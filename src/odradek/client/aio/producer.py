@@ -21,7 +21,7 @@ is cancelled is sent all the same.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
@@ -29,12 +29,13 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
-from odradek.base.topic_names import NAME_CHARACTERS_MAX
 from odradek.client.absent_topics import why_absent
-from odradek.client.aio.arguments import check_topic, seconds_of, whole_of
+from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.deliveries import Deliveries, Receipt
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
+from odradek.client.aio.producer_interceptors import ProducerInterceptor, ProducerInterceptors
+from odradek.client.aio.record_arguments import Headers, check_record_topic, interrupted, outgoing
 from odradek.client.aio.record_lists import ListDelivery, RecordLists
 from odradek.client.aio.table_deliveries import TableReceipt
 from odradek.client.aio.topic_look import partition_count
@@ -47,7 +48,6 @@ from odradek.client.core.producer.transaction import Transaction
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 from odradek.client.settings import METADATA_MAX_IDLE_MS, Client, read_settings
-from odradek.records.framing import LONG_MAX, RecordHeaders
 
 if TYPE_CHECKING:
     import ssl
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from odradek.client.aio.transactions import Offsets, Transactions
 
 T = TypeVar("T")
-Headers = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
 
 
 _LASTING: Final = frozenset({Cause.FENCED, Cause.REFUSED})
@@ -75,6 +74,7 @@ class Producer:
         bootstrap_servers: str | list[str] | None = None,
         *,
         settings: Mapping[str, object] | None = None,
+        interceptors: Sequence[ProducerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
         **named: object,
@@ -88,6 +88,8 @@ class Producer:
             read, allow_auto_create_topics=True, metadata_max_idle_ms=read[METADATA_MAX_IDLE_MS]
         )
         self._settings = producer_settings(read)
+        self.interceptors = ProducerInterceptors(interceptors)
+        """What sees records pass."""
         # None until the first call, which has a running loop.
         self._driver: Driver | None = None
         self._core: ProducerCore | None = None
@@ -124,7 +126,20 @@ class Producer:
         record = outgoing(
             topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms
         )
+        if self.interceptors:
+            return await self._append_seen(self.interceptors.sent(record))
         return await self.append(record, self._settings.max_block_ms)
+
+    async def _append_seen(self, record: Outgoing) -> asyncio.Future[Receipt]:
+        """`append`, of which the interceptors learn also if nothing was added."""
+        try:
+            return await self.append(record, self._settings.max_block_ms)
+        except asyncio.CancelledError:
+            self.interceptors.acknowledged(record.topic, None, interrupted())
+            raise
+        except Exception as error:
+            self.interceptors.acknowledged(record.topic, None, error)
+            raise
 
     async def append(self, record: Outgoing, max_block_ms: int) -> asyncio.Future[Receipt]:
         """Add a record that was checked already, as `send` does."""
@@ -213,6 +228,7 @@ class Producer:
         """
         driver, core, deliveries = self._running()
         core.check_open()
+        self.interceptors.check_none()
         await RecordLists(self, driver, core, deliveries, self._settings).add(records, delivery)
 
     async def produce_batch(
@@ -224,7 +240,8 @@ class Producer:
         timestamp; and topic, unless the argument names it. Returns when all rows are in memory; each wait for
         memory, or for a topic, takes at most `max.block.ms`. A table in which anything is wrong is refused as
         a whole: TypeError for a type, ApiError for a column or a row. Raises ApiError as `send` does; then,
-        and when it is cancelled, the rows that were added so far are sent all the same. Needs pyarrow.
+        and when it is cancelled, the rows that were added so far are sent all the same. Interceptors see no
+        rows: a producer that has any is refused. Needs pyarrow.
         """
         missing = missing_extra("arrow", "produce_batch")
         if missing:
@@ -234,9 +251,10 @@ class Producer:
 
         driver, core, deliveries = self._running()
         core.check_open()
+        self.interceptors.check_none()
         columns = TableColumns(table, topic)
         if topic is not None:
-            _check_topic(topic)
+            check_record_topic(topic)
         try:
             return (await TableProducing(self, driver, core, deliveries, self._settings).add(columns)).future
         except ApiError as error:
@@ -302,7 +320,7 @@ class Producer:
 
     async def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises ApiError as `send` does."""
-        _check_topic(topic)
+        check_record_topic(topic)
         _, core, _ = self._running()
         count = await self.until(
             lambda: core.placement.partition_count(topic) or Lack(topic), self._settings.max_block_ms
@@ -406,7 +424,13 @@ class Producer:
         core = self._core = ProducerCore(
             self._settings, driver.view, driver.chance, transaction, encodes_elsewhere=True
         )
-        self._deliveries = Deliveries(core, loop, driver.pump, is_transactional=transaction is not None)
+        self._deliveries = Deliveries(
+            core,
+            loop,
+            driver.pump,
+            self.interceptors.acknowledged if self.interceptors else None,
+            is_transactional=transaction is not None,
+        )
         driver.run(self._deliveries)
         if transaction is not None:
             from odradek.client.aio.transactions import Transactions  # 30 ms that few producers need
@@ -445,57 +469,6 @@ class Producer:
         assert self._driver is not None
         code = None if lack.topic is None else self._driver.view.errors.get(lack.topic)
         return str(lack) if code is None or lack.topic is None else why_absent(lack.topic, code)
-
-
-def outgoing(
-    topic: str,
-    value: bytes | None,
-    *,
-    key: bytes | None,
-    headers: Headers,
-    partition: int | None,
-    timestamp_ms: int | None,
-) -> Outgoing:
-    """A record to send. Raises ApiError for numbers that cannot be, TypeError for what is of another type."""
-    if not isinstance(topic, str) or not topic.isascii() or not topic or len(topic) > NAME_CHARACTERS_MAX:
-        _check_topic(topic)
-    encoded = _encoded(headers)
-    _check_bytes(key=key, value=value)
-    if partition is not None:
-        partition = whole_of("the partition of a record", partition)
-        if partition < 0:
-            raise ApiError(ErrorCode.INVALID_PARTITIONS, f"partition {partition} is below 0")
-    if timestamp_ms is not None:
-        timestamp_ms = whole_of("the timestamp of a record", timestamp_ms)
-        if not 0 <= timestamp_ms <= LONG_MAX:
-            said = f"timestamp {timestamp_ms} is not from 0 to {LONG_MAX}"
-            raise ApiError(ErrorCode.INVALID_TIMESTAMP, said)
-    return Outgoing(topic, value, key, encoded, partition, timestamp_ms)
-
-
-def _check_topic(topic: str) -> None:
-    """Refuse what no request can carry: metadata of it would be asked for, in vain, with that of others."""
-    if not isinstance(topic, str):
-        raise TypeError(f"the topic of a record is a str, not {type(topic).__name__}")
-    try:
-        check_topic(topic)
-    except ValueError as fault:
-        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, str(fault)) from None
-
-
-def _encoded(headers: Headers) -> RecordHeaders:
-    pairs = tuple(headers.items() if isinstance(headers, Mapping) else headers)
-    for name, content in pairs:
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a header is a str, not {type(name).__name__}")
-        _check_bytes(**{f"header {name}": content})
-    return tuple((name.encode(), content) for name, content in pairs)
-
-
-def _check_bytes(**contents: object) -> None:
-    for name, content in contents.items():
-        if content is not None and not isinstance(content, bytes):
-            raise TypeError(f"the {name} of a record is bytes or None, not {type(content).__name__}")
 
 
 def closed() -> ApiError:

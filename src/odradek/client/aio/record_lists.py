@@ -22,6 +22,7 @@ from odradek.base.ids import TopicPartition
 from odradek.client.aio.batch_adding import BatchAdding, Host
 from odradek.client.aio.deliveries import Deliveries, error_of
 from odradek.client.aio.driver import Driver
+from odradek.client.aio.record_arguments import interrupted
 from odradek.client.aio.table_deliveries import RowNumbers
 from odradek.client.core.producer.batch import Done, EncodedRecords, record_bytes_max
 from odradek.client.core.producer.delivery import ProducerCore
@@ -149,8 +150,7 @@ class RecordLists(BatchAdding):
         except ApiError as error:
             self._refuse(len(records) - self._settled, delivery, error)
         except asyncio.CancelledError:
-            interrupted = ApiError(ErrorCode.REQUEST_TIMED_OUT, "not sent: the call was interrupted")
-            self._refuse(len(records) - self._settled, delivery, interrupted)
+            self._refuse(len(records) - self._settled, delivery, interrupted())
             raise
 
     async def _add(self, partition: TopicPartition, delivery: ListDelivery) -> None:

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from odradek.client.aio.deliveries import Receipt
 from odradek.client.aio.home import Misuse
 from odradek.client.aio.producer import Producer, closed
+from odradek.client.aio.record_arguments import interrupted
 from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
 from odradek.client.core.producer.outgoing import Outgoing
@@ -44,6 +45,7 @@ class Outbox:
 
     def __init__(self, producer: Producer, network: NetworkThread) -> None:
         self._producer = producer
+        self._interceptors = producer.interceptors
         self._network = network
         # Guards the fields below; threads wait on it for room.
         self._changed = threading.Condition()
@@ -60,21 +62,33 @@ class Outbox:
     # --- any thread
 
     def put(self, record: Outgoing, delivery: Delivery) -> None:
-        """Have a record added; `delivery` gets what becomes of it. Raises Misuse."""
+        """Have a record added; `delivery` gets what becomes of it. Raises Misuse.
+
+        Interceptors see it first, on this thread.
+        """
         self._network.check()
+        record = self._interceptors.sent(record)
         headers = sum(len(name) + len(content or b"") for name, content in record.headers)
         size = len(record.key or b"") + len(record.value or b"") + headers + _OVERHEAD
-        with self._changed:
-            while self._size >= ROOM and not self._is_closed:
-                self._changed.wait()
-            if self._is_closed:
-                raise Misuse("this producer was closed")
-            ends_s = time.monotonic() + self._producer.max_block_ms / 1000
-            self._put.append(_Put(record, delivery, size, ends_s))
-            self._size += size
-            if not self._is_noticed:
-                self._network.post(self._take)
-                self._is_noticed = True
+        is_put = False
+        try:
+            with self._changed:
+                while self._size >= ROOM and not self._is_closed:
+                    self._changed.wait()
+                if self._is_closed:
+                    raise Misuse("this producer was closed")
+                ends_s = time.monotonic() + self._producer.max_block_ms / 1000
+                self._put.append(_Put(record, delivery, size, ends_s))
+                is_put = True
+                self._size += size
+                if not self._is_noticed:
+                    self._network.post(self._take)
+                    self._is_noticed = True
+        except BaseException as error:
+            if not is_put:
+                said = error if isinstance(error, Exception) else interrupted()
+                self._interceptors.acknowledged(record.topic, None, said)
+            raise
 
     def close(self) -> None:
         """Let no thread put anything any more; those that wait for room are told."""
@@ -99,7 +113,7 @@ class Outbox:
         for held in self._held.values():  # whose task was ended before it began
             self._put.extend(held)
         while self._put:
-            _fail(self._put.popleft().delivery, closed())
+            self._fail(self._put.popleft(), closed())
 
     def _take(self) -> None:
         freed = 0
@@ -122,7 +136,7 @@ class Outbox:
         try:
             future = self._producer.append_now(one.record)
         except Exception as error:
-            _fail(one.delivery, error)
+            self._fail(one, error)
             return True
         if future is not None:
             future.add_done_callback(partial(_deliver, one.delivery))
@@ -141,14 +155,14 @@ class Outbox:
                 try:
                     future = await self._producer.append(held[0].record, left_ms)
                 except Exception as error:
-                    _fail(held[0].delivery, error)
+                    self._fail(held[0], error)
                 else:
                     future.add_done_callback(partial(_deliver, held[0].delivery))
                 self._free(held.popleft().size)
         finally:
             del self._held[topic]
             for one in held:  # the network thread ends
-                _fail(one.delivery, closed())
+                self._fail(one, closed())
 
     def _free(self, size: int) -> None:
         if size:
@@ -156,10 +170,11 @@ class Outbox:
                 self._size -= size
                 self._changed.notify_all()
 
-
-def _fail(delivery: Delivery, error: Exception) -> None:
-    if delivery.set_running_or_notify_cancel():
-        delivery.set_exception(error)
+    def _fail(self, one: _Put, error: Exception) -> None:
+        """A record is not added."""
+        self._interceptors.acknowledged(one.record.topic, None, error)
+        if one.delivery.set_running_or_notify_cancel():
+            one.delivery.set_exception(error)
 
 
 def _deliver(delivery: Delivery, future: "asyncio.Future[Receipt]") -> None:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 from odradek.base.closing import Closing
 from odradek.client.aio import producer as aio
 from odradek.client.aio.arguments import seconds_of
+from odradek.client.aio.producer_interceptors import ProducerInterceptor
+from odradek.client.aio.record_arguments import Headers, outgoing
 from odradek.client.aio.record_lists import ListDelivery
 from odradek.client.blocking.delivery import Delivery, TableDelivery
 from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
@@ -47,6 +49,7 @@ class Producer(Closing):
         bootstrap_servers: str | list[str] | None = None,
         *,
         settings: Mapping[str, object] | None = None,
+        interceptors: Sequence[ProducerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
         **named: object,
@@ -55,6 +58,7 @@ class Producer(Closing):
         self._producer = aio.Producer(
             bootstrap_servers,
             settings=settings,
+            interceptors=interceptors,
             ssl_context=ssl_context,
             token_provider=token_provider,
             **named,
@@ -68,7 +72,7 @@ class Producer(Closing):
         value: bytes | None = None,
         *,
         key: bytes | None = None,
-        headers: aio.Headers = (),
+        headers: Headers = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> Delivery:
@@ -78,7 +82,7 @@ class Producer(Closing):
         a record that is too large and a topic that refuses it are errors of the delivery. Raises ApiError for
         numbers that cannot be, TypeError for what is not bytes.
         """
-        record = aio.outgoing(
+        record = outgoing(
             topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms
         )
         delivery = Delivery(self._network)
@@ -93,7 +97,8 @@ class Producer(Closing):
         was sent before; each wait for memory, or for a topic, takes at most `max.block.ms`. A table in which
         anything is wrong is refused as a whole: TypeError for a type, ApiError for a column or a row. Raises
         ApiError if memory or a topic does not come; then, and when it is interrupted, the rows that were
-        added so far are sent all the same. Needs pyarrow.
+        added so far are sent all the same. Interceptors see no rows: a producer that has any is refused.
+        Needs pyarrow.
         """
         delivery = TableDelivery(self._network)
 
