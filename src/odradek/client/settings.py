@@ -234,6 +234,13 @@ def _assignors(name: str, value: object) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _gzip_level(name: str, value: object) -> int:
+    level = _whole(-1, 9)(name, value)
+    if not level:
+        raise SettingError(f"{name} is -1, the codec's own default, or from 1 to 9, not {value!r}")
+    return level
+
+
 _ms = _whole(0, INT32_MAX)
 _ms_64 = _whole(0, INT64_MAX)
 _bytes = _whole(0, INT32_MAX)
@@ -313,6 +320,12 @@ MAX_BLOCK_MS: Final = Setting[int]("max.block.ms", Client.PRODUCER, 60_000, _ms_
 MAX_REQUEST_SIZE: Final = Setting[int]("max.request.size", Client.PRODUCER, 1 << 20, _bytes)
 COMPRESSION_TYPE: Final = Setting[str](
     "compression.type", Client.PRODUCER, "none", _one_of("none", "gzip", "snappy", "lz4", "zstd")
+)
+COMPRESSION_GZIP_LEVEL: Final = Setting[int]("compression.gzip.level", Client.PRODUCER, -1, _gzip_level)
+COMPRESSION_LZ4_LEVEL: Final = Setting[int]("compression.lz4.level", Client.PRODUCER, 9, _whole(1, 17))
+"""9 means the fast compressor, as in Kafka's Java client; other levels are those of the library."""
+COMPRESSION_ZSTD_LEVEL: Final = Setting[int](
+    "compression.zstd.level", Client.PRODUCER, 3, _whole(-131_072, 22)
 )
 DELIVERY_TIMEOUT_MS: Final = Setting[int](
     "delivery.timeout.ms", Client.PRODUCER, 120_000, _whole(1, INT32_MAX)

@@ -122,6 +122,7 @@ class Accumulator:
             self._last_id,
             partition,
             codec=self._settings.codec,
+            level=self._settings.compression_level,
             now_ms=now_ms,
             deadline_ms=deadline_ms,
             is_transactional=self._settings.transactional_id is not None,

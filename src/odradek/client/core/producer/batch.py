@@ -103,6 +103,7 @@ class Batch:
         "_body_bytes",
         "_builder",
         "_data",
+        "_level",
         "attempts",
         "deadline_ms",
         "failures",
@@ -130,8 +131,10 @@ class Batch:
         codec: int,
         now_ms: int,
         deadline_ms: int,
+        level: int | None = None,
         is_transactional: bool = False,
     ) -> None:
+        """`level` is the codec's own; None: its default."""
         self.id: Final = batch_id
         self.first = 0
         """The index of its first record in the batch that it is a part of; 0 if it was not split."""
@@ -139,7 +142,10 @@ class Batch:
         self.opened_ms: Final = now_ms
         self.deadline_ms: Final = deadline_ms
         """When it fails if it is not acknowledged: `delivery.timeout.ms` after its first record."""
-        self._builder: BatchBuilder | None = BatchBuilder(codec=codec, is_transactional=is_transactional)
+        self._level = level
+        self._builder: BatchBuilder | None = BatchBuilder(
+            codec=codec, level=level, is_transactional=is_transactional
+        )
         # Its bytes; None until `encode`.
         self._data: bytearray | None = None
         # The bytes of its records, uncompressed; meaningless until `encode`.
@@ -274,6 +280,7 @@ class Batch:
             self.id,
             self.partition,
             codec=header.codec,
+            level=self._level,
             now_ms=self.opened_ms,
             deadline_ms=self.deadline_ms,
             is_transactional=header.is_transactional,

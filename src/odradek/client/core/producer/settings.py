@@ -37,6 +37,8 @@ class ProducerSettings:
     """How long after its first record was appended a batch may be unacknowledged."""
     request_timeout_ms: int = table.REQUEST_TIMEOUT_MS.default
     compression_type: str = table.COMPRESSION_TYPE.default
+    compression_level: int | None = None
+    """The level of the codec; None: its default."""
     max_in_flight: int = table.MAX_IN_FLIGHT.default
     """Requests to one broker without an answer: `max.in.flight.requests.per.connection`."""
     retries: int = table.RETRIES.default
@@ -93,6 +95,23 @@ class ProducerSettings:
         return "" if self.retries else "retries above 0"
 
 
+_LEVELS: Final = {
+    "gzip": table.COMPRESSION_GZIP_LEVEL,
+    "lz4": table.COMPRESSION_LZ4_LEVEL,
+    "zstd": table.COMPRESSION_ZSTD_LEVEL,
+}
+
+
+def _compression_level(settings: table.Settings) -> int | None:
+    """The level of the codec in use. Raises SettingError for that of another codec."""
+    codec = settings[table.COMPRESSION_TYPE]
+    for name, setting in _LEVELS.items():
+        if name != codec and settings.is_given(setting):
+            raise SettingError(f"{setting.name} has no effect with compression.type={codec}")
+    setting = _LEVELS.get(codec, table.COMPRESSION_GZIP_LEVEL)
+    return None if settings[setting] == setting.default else settings[setting]
+
+
 def producer_settings(settings: table.Settings) -> ProducerSettings:
     """What a producer's core needs of the settings that were given."""
     if settings.is_given(table.PARTITIONER_AVAILABILITY_TIMEOUT_MS):
@@ -111,6 +130,7 @@ def producer_settings(settings: table.Settings) -> ProducerSettings:
         delivery_timeout_ms=settings[table.DELIVERY_TIMEOUT_MS],
         request_timeout_ms=settings[table.REQUEST_TIMEOUT_MS],
         compression_type=settings[table.COMPRESSION_TYPE],
+        compression_level=_compression_level(settings),
         max_in_flight=settings[table.MAX_IN_FLIGHT],
         retries=settings[table.RETRIES],
         retry_backoff_ms=settings[table.RETRY_BACKOFF_MS],
