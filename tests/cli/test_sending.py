@@ -33,6 +33,7 @@ def test_records_are_given_up_after_the_delivery_timeout() -> None:
         broker.kill()
         one.send([outgoing(b"second"), outgoing(b"third")])
         assert (one.acknowledged, one.unanswered) == (1, 2)
+        assert one.subject == "2 records have not been acknowledged"
         assert one.waiting_since_s is not None
         with pytest.raises(ApiError, match=r"were not acknowledged within 0\.3 s: .*"):
             one.flush()
@@ -67,11 +68,11 @@ def test_who_waits_for_a_topic_says_why() -> None:
         opening.start()
         while "auto.create.topics.enable" not in one.obstacle:
             assert opening.is_alive()
-        assert one.waits_for == "topic flights"
+        assert one.subject == "records have waited for topic flights"
         assert one.waiting_since_s is not None
         broker.create_topic("flights")
         opening.join(20)
-        assert not one.waits_for
+        assert one.waiting_since_s is None
         assert one.has_made_topic
 
 

@@ -29,9 +29,10 @@ from odradek.cli.drain import COMMAND as DRAIN
 from odradek.cli.move_plan import numbered
 from odradek.cli.output import Column, colour_of_leader, merged, plain, say, say_json, sentences, show, spans
 from odradek.cli.partition_names import partitions_named, read_partition_word
+from odradek.cli.patient_admin import patient_admin
 from odradek.cli.reassign import COMMAND as REASSIGN
 from odradek.cli.watching import WATCH, watched
-from odradek.client.administering import Admin, administering
+from odradek.client.administering import Admin
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState, Trouble
 from odradek.client.core.admin.cluster import Elected, Election, elect_leaders
 from odradek.client.core.admin.cluster_states import (
@@ -110,7 +111,7 @@ def describe(options: Options) -> None:
 def _describe_once(options: Options) -> None:
     config = client_config(options)
     if options.wait is None:
-        with administering(config) as admin:
+        with patient_admin(config) as admin:
             state = admin.carry_out(cluster_state())
         _show(options, state)
         return
@@ -261,7 +262,7 @@ def elect(options: Options) -> None:
     if options.execute and not options.unclean:
         raise UsageError("--execute needs --unclean: preferred leaders lose nothing, and are elected at once")
     election = Election.UNCLEAN if options.unclean else Election.PREFERRED
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         known = _named(admin, options.partitions)
         before = {one.topic_partition: one.leader for one in known}
         if options.unclean and not options.execute:

@@ -10,8 +10,9 @@ from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, 
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, brokers_are, matching
 from odradek.cli.output import Column, say, show
+from odradek.cli.patient_admin import patient_admin
 from odradek.cli.setting_hints import assignments, hinting
-from odradek.client.administering import Admin, administering
+from odradek.client.administering import Admin
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.configs import alter_configs, describe_configs
 
@@ -80,7 +81,7 @@ def reset(options: Options) -> None:
 def _admin(options: Options) -> Iterator[Admin]:
     """An admin client. Raises ApiError for a broker that is not there: only itself knows its settings."""
     resource = _resource(options)
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         if options.kind == "broker" and resource:
             ids = admin.carry_out(broker_ids())
             if int(resource) not in ids:

@@ -132,10 +132,10 @@ def _of_group(config: ClientConfig, options: Options, group: str) -> dict[str, o
 
 def _protocol_of_members(config: ClientConfig, group: str) -> str | None:
     """CLASSIC for a group whose members speak that protocol, which is to stay; else the client chooses."""
-    from odradek.client.administering import administering
+    from odradek.cli.patient_admin import patient_admin
     from odradek.client.core.admin.groups import describe_group
 
-    with administering(config) as admin:
+    with patient_admin(config) as admin:
         try:
             found = admin.carry_out(describe_group(group))
         except ApiError as refused:

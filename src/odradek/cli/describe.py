@@ -26,8 +26,8 @@ from odradek.cli.output import (
     show,
     sized,
 )
+from odradek.cli.patient_admin import patient_admin
 from odradek.cli.watching import WATCH, watched
-from odradek.client.administering import administering
 from odradek.client.core.admin.figures import partitions_with_figures
 from odradek.client.core.admin.topics import describe_topics
 
@@ -176,7 +176,7 @@ def _topic_of(row: Mapping[str, Any]) -> str:
 
 
 def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         topics = admin.carry_out(describe_topics())
         shown = [topic for topic in topics if options.internal or not topic.internal]
         partitions = admin.carry_out(partitions_with_figures(shown))

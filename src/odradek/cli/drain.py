@@ -10,7 +10,8 @@ from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.move_plan import brokers_are, numbered, plan_for
 from odradek.cli.moving import EXECUTE, NO_WAIT, SAVE, THROTTLE, check_execution, show_or_carry_out
 from odradek.cli.output import say
-from odradek.client.administering import Admin, administering
+from odradek.cli.patient_admin import patient_admin
+from odradek.client.administering import Admin
 from odradek.client.cluster_state import ClusterState
 from odradek.client.core.admin.cluster_states import cluster_state
 from odradek.client.core.admin.configs import configs_of_brokers_there
@@ -24,7 +25,7 @@ _SUPERVISED: Final = "odradek.cluster.directory"
 def drain(options: Options) -> None:
     """Show or carry out what moves off the broker."""
     check_execution(options)
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         state = admin.carry_out(cluster_state())
         moving = admin.carry_out(list_partition_reassignments())
         present = {one.topic_partition: tuple(one.replicas) for one in state.partitions}

@@ -20,8 +20,9 @@ from odradek.cli.group_output import LAG_COLUMNS, group_document, lag_rows, prin
 from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_state, counted, say, say_json, show
+from odradek.cli.patient_admin import patient_admin
 from odradek.cli.watching import WATCH, watched
-from odradek.client.administering import Admin, administering
+from odradek.client.administering import Admin
 from odradek.client.core.admin.groups import (
     alter_group_offsets,
     delete_group,
@@ -69,7 +70,7 @@ DELETED_COLUMNS = (Column("topic"), Column("partition"), Column("committed", cou
 
 def list_groups(options: Options) -> None:
     """List the groups."""
-    with administering(answering_within(client_config(options))) as admin:
+    with patient_admin(answering_within(client_config(options))) as admin:
         groups, missing = admin.carry_out(list_groups_there())
     rows = [
         {"group": one.group, "state": one.state, "type": one.kind, "protocol": one.protocol_type}
@@ -85,7 +86,7 @@ def list_groups(options: Options) -> None:
 
 def describe(options: Options) -> None:
     """Show a group's members."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         group = admin.carry_out(describe_group(options.group))
     if options.json:
         say_json(group_document(group), indent=2)
@@ -95,7 +96,7 @@ def describe(options: Options) -> None:
 
 def lag(options: Options) -> None:
     """Show a group's lag."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         watched(options.watch, lambda: _lag_once(admin, options))
 
 
@@ -116,7 +117,7 @@ def reset_offsets(options: Options) -> None:
     target = _target(options)
     if options.export and options.json:
         raise UsageError("--export prints CSV: leave out --json")
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         _refuse_members(admin, options.group)
         moves = admin.carry_out(plan_moves(options.group, options.topic, target, options.partition))
         if options.execute and moves:
@@ -152,7 +153,7 @@ def _show_moves(options: Options, moves: Sequence[Move]) -> None:
 def delete_offsets(options: Options) -> None:
     """Delete a group's committed offsets of topics."""
     _need_topics(options, "delete-offsets")
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         admin.carry_out(
             describe_group(options.group)
         )  # An unknown group is an error here, as in the other commands.
@@ -181,7 +182,7 @@ def delete_offsets(options: Options) -> None:
 
 def delete(options: Options) -> None:
     """Delete groups."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         for group in options.group:
             admin.carry_out(delete_group(group))
             say(f"Deleted group {group}.")

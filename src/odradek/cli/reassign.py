@@ -28,8 +28,9 @@ from odradek.cli.moving import (
 )
 from odradek.cli.output import Column, say, sentences, show
 from odradek.cli.partition_names import partitions_named
+from odradek.cli.patient_admin import patient_admin
 from odradek.cli.reassignment_files import Directories, Reassignments, read_reassignments
-from odradek.client.administering import Admin, administering
+from odradek.client.administering import Admin
 from odradek.client.cluster_state import ClusterState
 from odradek.client.core.admin.cluster_states import cluster_state
 from odradek.client.core.admin.reassignments import Move, list_partition_reassignments
@@ -60,7 +61,7 @@ def reassign(options: Options) -> None:
     """Show, carry out, follow or give up moves."""
     _check(options)
     wanted = None if options.file is None else read_reassignments(options.file)
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         if options.verify:
             _verify(options, admin, wanted)
         elif options.cancel:

@@ -66,9 +66,12 @@ class Sending:
         return min(begun, default=self._opening_since_s)
 
     @property
-    def waits_for(self) -> str:
-        """What is needed before the first record can be sent; "" while that is not waited for."""
-        return "" if self._opening_since_s is None else f"topic {self._topic}"
+    def subject(self) -> str:
+        """What has lasted since then, in words; see `odradek.cli.waiting`."""
+        if self._opening_since_s is not None:
+            return f"records have waited for topic {self._topic}"
+        count = self.unanswered
+        return f"{'1 record has' if count == 1 else f'{count:,} records have'} not been acknowledged"
 
     @property
     def obstacle(self) -> str:

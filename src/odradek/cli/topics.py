@@ -19,9 +19,10 @@ from odradek.cli.command_line import (
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
+from odradek.cli.patient_admin import patient_admin
 from odradek.cli.replica_lists import EXAMPLE, read_replica_lists
 from odradek.cli.setting_hints import assignments, hinting
-from odradek.client.administering import Admin, about_one, administering
+from odradek.client.administering import Admin, about_one
 from odradek.client.core.admin.topics import (
     NewTopic,
     await_leaders,
@@ -54,7 +55,7 @@ PARTITIONS_MAX = (1 << 31) - 1
 
 def list_topics(options: Options) -> None:
     """List the topics."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         topics = admin.carry_out(describe_topics())
     rows = [
         {
@@ -76,7 +77,7 @@ def create(options: Options) -> None:
     configs = assignments(options.set)
     replica_lists = _replica_lists(options)
     topic = NewTopic(options.topic, options.partitions, options.replication_factor, configs, replica_lists)
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         try:
             with hinting("topic", configs), about_one(options.topic):
                 admin.carry_out(create_topics([topic]))
@@ -110,7 +111,7 @@ def describe(options: Options) -> None:
     from odradek.client.core.admin.configs import describe_configs
     from odradek.client.core.admin.figures import partitions_with_figures
 
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         topics = admin.carry_out(describe_topics(None if options.topic is None else [options.topic]))
         settings = [] if options.topic is None else admin.carry_out(describe_configs("topic", options.topic))
         partitions = admin.carry_out(partitions_with_figures(topics))
@@ -143,7 +144,7 @@ def describe(options: Options) -> None:
 
 def alter(options: Options) -> None:
     """Raise the number of partitions."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         with about_one(options.topic):
             admin.carry_out(create_partitions({options.topic: options.partitions}))
         admin.carry_out(await_leaders(options.topic, options.partitions))
@@ -152,7 +153,7 @@ def alter(options: Options) -> None:
 
 def delete(options: Options) -> None:
     """Delete topics."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         for topic in options.topic:
             try:
                 with about_one(topic):
@@ -172,7 +173,7 @@ def delete_topic_records(options: Options) -> None:
     from odradek.client.core.admin.figures import figures_of
     from odradek.client.core.admin.offsets import TO_THE_END
 
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         (topic,) = admin.carry_out(describe_topics([options.topic]))
         numbers = [one.partition for one in topic.partitions]
         wanted = [TopicPartition(topic.name, one) for one in numbers if options.partition in (None, one)]

@@ -20,7 +20,8 @@ from odradek.cli.command_line import (
 from odradek.cli.connecting import CONNECTION, answering_within, client_config, raise_if_missing
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_state, counted, say, show, timed
-from odradek.client.administering import Admin, administering
+from odradek.cli.patient_admin import patient_admin
+from odradek.client.administering import Admin
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.open_transactions import (
     find_hanging,
@@ -71,7 +72,7 @@ HANGING_COLUMNS = (
 
 def list_transactions(options: Options) -> None:
     """List the transactional ids."""
-    with administering(answering_within(client_config(options))) as admin:
+    with patient_admin(answering_within(client_config(options))) as admin:
         found, missing = admin.carry_out(list_transactions_there())
     rows = [
         {"transactional_id": one.transactional_id, "producer_id": one.producer_id, "state": one.state}
@@ -86,7 +87,7 @@ def list_transactions(options: Options) -> None:
 
 def describe(options: Options) -> None:
     """Show one transactional id."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         found = admin.carry_out(describe_transaction(options.name))
     row = {
         "transactional_id": found.transactional_id,
@@ -102,14 +103,14 @@ def describe(options: Options) -> None:
 
 def force_terminate(options: Options) -> None:
     """Fence a transactional id's producer and abort its open transaction."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         admin.carry_out(fence_producer(options.name))
     say(f"Fenced the producer of {options.name}; it has no open transaction.")
 
 
 def describe_producers(options: Options) -> None:
     """Show the producers of one partition."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         found = admin.carry_out(producers_of(_partitions(admin, options)))
     rows = [_row(one) for one in found]
     empty = f"{options.topic}-{options.partition} has no idempotent or transactional producers."
@@ -123,7 +124,7 @@ def hanging(options: Options) -> None:
     if options.topic is None and options.partition is not None:
         raise UsageError("--partition needs --topic TOPIC")
     now_ms = int(time.time() * 1000)
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         if options.broker_id is not None and options.broker_id not in admin.carry_out(broker_ids()):
             raise ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"there is no broker {options.broker_id}")
         before_ms = now_ms - options.max_transaction_timeout * MINUTE_MS
@@ -135,7 +136,7 @@ def hanging(options: Options) -> None:
 
 def abort(options: Options) -> None:
     """End a hanging transaction in one partition."""
-    with administering(client_config(options)) as admin:
+    with patient_admin(client_config(options)) as admin:
         (partition,) = _partitions(admin, options)
         found = admin.carry_out(open_transaction_at(partition, options.start_offset))
         if not options.force:
