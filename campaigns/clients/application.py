@@ -25,6 +25,8 @@ PARTITIONS: Final = 2
 
 API_MS: Final = 10_000
 """`default.api.timeout.ms` and `max.block.ms` of all clients."""
+BROKER_SESSION_MS: Final = 1_000
+"""A broker that stands still for so long may have lost its roles, and knows that it may."""
 SESSION_MS: Final = 6_000
 SLACK_S: Final = 15.0
 """How much later than it promised a call may end: its process may have stood still meanwhile."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from random import Random
 from typing import Any, Final, TypeAlias
 
-from campaigns.clients.application import SOURCE
+from campaigns.clients.application import BROKER_SESSION_MS, SOURCE
 from odradek.base.ids import BrokerId
 from odradek.testing.application.cluster import Cluster
 from odradek.testing.application.process import Process
@@ -137,6 +137,7 @@ async def _pause(mishaps: Mishaps) -> str:
     broker = mishaps.broker()
     mishaps.cluster.pause(broker)
     if mishaps.chance.random() < 0.5:  # others take over its roles, of which it knows nothing
+        await asyncio.sleep(BROKER_SESSION_MS / 1_000)
         mishaps.cluster.expire_session(broker)
     await mishaps.lasts()
     mishaps.cluster.resume(broker)

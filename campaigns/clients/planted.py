@@ -85,7 +85,7 @@ PLANTED: Final[Mapping[str, Plant]] = {
 
 FOUND_BY: Final[Mapping[str, int]] = {
     "a batch that is sent again gets new sequence numbers": 2,
-    "a batch that is sent again goes behind the others": 0,
+    "a batch that is sent again goes behind the others": 1,
     "a batch whose answer is lost is forgotten": 0,
     "a position is committed before its records are handed out": 6,
     "records of aborted transactions are handed out": 7,

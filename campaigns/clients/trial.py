@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from campaigns.clients import late_commits
 from campaigns.clients.administering import Topics, administer, check_topics
-from campaigns.clients.application import COPY, PARTITIONS, SESSION_MS, SOURCE, Setting
+from campaigns.clients.application import BROKER_SESSION_MS, COPY, PARTITIONS, SESSION_MS, SOURCE, Setting
 from campaigns.clients.copying import GROUP, copy
 from campaigns.clients.ledger import Ledger
 from campaigns.clients.mishaps import Client, Mishaps
@@ -47,6 +47,7 @@ PROTOCOLS: Final = ("classic", "consumer")
 ADMIN: Final = "admin"
 SETTINGS: Final = {
     "min.insync.replicas": "2",
+    "broker.session.timeout.ms": str(BROKER_SESSION_MS),
     "group.min.session.timeout.ms": str(SESSION_MS),
     "group.initial.rebalance.delay.ms": "300",
     "group.consumer.session.timeout.ms": str(SESSION_MS),

@@ -20,7 +20,7 @@ from odradek.metadata import paths
 from odradek.metadata.store import Exists, Result, SessionEnded
 from odradek.server.node.store_session import SessionEvent, StoreSession
 
-TICKS_PER_TIMEOUT: Final = 4
+TICKS_PER_TIMEOUT: Final = 3
 """How often in a session timeout the broker looks at the clock."""
 
 
@@ -53,11 +53,11 @@ class ConfirmedRoles:
 
     @property
     def tick_ms(self) -> int:
-        """After how many milliseconds the next tick is due."""
+        """After how many milliseconds the next tick is due at the latest."""
         return max(1, self._session_timeout_ms() // TICKS_PER_TIMEOUT)
 
     def tick(self) -> None:
-        """Called every `tick_ms` where other brokers may take over the roles of this one."""
+        """Called every `tick_ms`, or more often, where other brokers may take over the roles of this one."""
         if self._stood_still and not self._is_asking:
             self._is_asking = True
             self._session.submit(Exists(paths.BROKERS), self._on_answered)

@@ -34,11 +34,6 @@ def schedule_housekeeping(
 ) -> None:
     """Schedule every periodic task of a node."""
     every, settings, transactions = schedule.every, core.settings, core.transactions
-
-    def announce_to_controller() -> None:
-        core.isr_writer.announce()
-        core.log_dir_events.announce()
-
     _schedule_log_tasks(core, schedule, background, on_finding)
     _schedule_checkpoints(core, schedule)
     every(lambda: core.settings.log_cleaner_backoff_ms, "log-cleaner", look_for_cleaning)
@@ -62,13 +57,26 @@ def schedule_housekeeping(
         "isr-expiration",
         lambda: core.slices.run(core.replicas.isr_maintenance.expire(), _not_done),
     )
-    every(ANNOUNCEMENT_INTERVAL_MS, "isr-change-propagation", announce_to_controller)
-    if not core.is_alone:
-        roles = core.confirmed_roles
-        every(lambda: roles.tick_ms, "stand-still", roles.tick, delay_ms=0)
+    _schedule_announcements(core, schedule)
     if settings.auto_leader_rebalance_enable:
         interval_ms = 1_000 * settings.leader_imbalance_check_interval_seconds
         every(interval_ms, "leader-rebalance", LeaderRebalance(core.controller).look)
+
+
+def _schedule_announcements(core: BrokerCore, schedule: Schedule) -> None:
+    """News for the controller; and a look at the clock, where other brokers may take over from this one."""
+    roles, interval_ms = core.confirmed_roles, ANNOUNCEMENT_INTERVAL_MS
+    if not core.is_alone:
+        roles.tick()
+        interval_ms = min(interval_ms, roles.tick_ms)
+
+    def announce_to_controller() -> None:
+        core.isr_writer.announce()
+        core.log_dir_events.announce()
+        if not core.is_alone:
+            roles.tick()
+
+    schedule.every(interval_ms, "isr-change-propagation", announce_to_controller)
 
 
 def _schedule_log_tasks(
