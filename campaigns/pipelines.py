@@ -21,7 +21,7 @@ from campaigns.pipeline_driver import Silent
 from odradek.spark.pipeline.assembly import opened, verify_table
 from odradek.spark.pipeline.description import SINK_FORMATS, Description, read_description
 from odradek.spark.pipeline.engine import Step
-from odradek.spark.pipeline.formats import session_settings
+from odradek.spark.pipeline.formats import LAKES, session_settings
 from odradek.spark.session import spark_session
 from odradek.testing import Broker
 
@@ -36,11 +36,12 @@ STEPS = (Step.PLANNED, Step.STAGED, Step.WRITTEN, Step.SEALED, Step.SEALED, Step
 def described(broker: Broker, topic: str, sink: str, directory: Path, *, is_keyed: bool) -> Description:
     """A pipeline of that topic into a new table."""
     key_format, key = ('key_format = "text"\n', KEY) if is_keyed else ("", "")
+    written = f'topic = "{broker.create_topic()}"\n' if sink == "topic" else ""
     file = directory / "kills.toml"
     file.write_text(
         f'[source]\nbootstrap_servers = "{broker.bootstrap_servers}"\ntopics = ["{topic}"]\n'
         f'[decode]\nformat = "json"\n{key_format}fields = {{ n = "long" }}\n'
-        f'[sink]\npath = "table"\nformat = "{sink}"\n{key}[batch]\nrecords_max = 400\n'
+        f'[sink]\npath = "table"\nformat = "{sink}"\n{written}{key}[batch]\nrecords_max = 400\n'
     )
     return read_description(file)
 
@@ -109,9 +110,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sink", choices=SINK_FORMATS, action="append")
-    parser.add_argument("--keyed", action="store_true", help="one row for each key: not in Parquet")
+    parser.add_argument("--keyed", action="store_true", help="one row for each key: in Delta and Iceberg")
     arguments = parser.parse_args()
-    sinks = arguments.sink or [one for one in SINK_FORMATS if one != "parquet" or not arguments.keyed]
+    sinks = arguments.sink or [one for one in SINK_FORMATS if one in LAKES or not arguments.keyed]
     spark = spark_session("kills", settings=session_settings(sinks))
     sums: Counter[str] = Counter()
     left, number, started = arguments.kills, 0, time.monotonic()
