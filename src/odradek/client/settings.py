@@ -206,9 +206,9 @@ def _acks(name: str, value: object) -> int:
 
 def _offset_reset(name: str, value: object) -> str:
     text = value.strip().lower() if isinstance(value, str) else ""
-    if text in ("earliest", "latest", "none") or text.startswith("by_duration:"):
+    if text in ("earliest", "latest", "none"):
         return text
-    raise SettingError(f"{name} is one of earliest, latest, none, by_duration:<duration>, not {value!r}")
+    raise SettingError(f"{name} is one of earliest, latest, none, not {value!r}")
 
 
 _JAVA_ASSIGNORS: Final = {

@@ -21,9 +21,6 @@ _OF_CLASSIC: Final[tuple[Setting[Any], ...]] = (
 
 def consumer_options(settings: Settings) -> ConsumerOptions:
     """What the core needs. Raises SettingError for settings that contradict each other."""
-    reset = settings[known.AUTO_OFFSET_RESET]
-    if reset not in _RESETS:
-        raise SettingError(f"auto.offset.reset is one of {', '.join(_RESETS)} in this client, not {reset!r}")
     group = settings[known.GROUP_ID]
     return ConsumerOptions(
         fetch=FetchOptions(
@@ -42,7 +39,7 @@ def consumer_options(settings: Settings) -> ConsumerOptions:
         ),
         member=None if group is None else _member_options(settings, group),
         protocol=_protocol(settings),
-        reset_to=_RESETS[reset],
+        reset_to=_RESETS[settings[known.AUTO_OFFSET_RESET]],
         request_timeout_ms=settings[known.REQUEST_TIMEOUT_MS],
         excludes_internal=settings[known.EXCLUDE_INTERNAL_TOPICS],
     )
