@@ -27,7 +27,7 @@ Processor time and memory are those of all processes, Odradek's supervisor inclu
 """
 
 _ALL = (*SCENARIOS.values(), *CLUSTER_SCENARIOS.values())
-_VERDICTS = {True: "met", False: "**missed**", None: ""}
+VERDICTS = {True: "met", False: "**missed**", None: ""}
 
 
 def write_page(runs: Iterable[Run]) -> None:
@@ -59,7 +59,7 @@ def _page(runs: list[Run]) -> Iterator[str]:
         yield f"## {scenario.title}\n"
         yield from table(scenario, run)
         brokers = ", ".join(run.versions.values())
-        yield f"\n{pairs} pairs, {run.date[:10]}, commit {commit}, {brokers}; {_setup(run)}.\n"
+        yield f"\n{pairs} pairs, {run.date[:10]}, commit {commit}, {brokers}; {setup(run)}.\n"
 
 
 def _goals(runs: list[Run]) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _goals(runs: list[Run]) -> Iterator[str]:
             figure = summary.figure
             if figure.goal is None and figure.ratio_goal is None:
                 continue
-            verdict = _VERDICTS[summary.verdict] or "not measured"
+            verdict = VERDICTS[summary.verdict] or "not measured"
             measured = _against_goal(summary)
             yield f"| `{scenario.name}` | {figure.name} | {_goal(figure)} | {measured} | {verdict} |"
     yield ""
@@ -83,8 +83,8 @@ def _against_goal(summary: FigureSummary) -> str:
     """The median to compare with the goal."""
     figure = summary.figure
     if figure.goal is not None:
-        return "–" if summary.odradek is None else f"{_number(summary.odradek.median)} {figure.unit}"
-    return "–" if summary.ratio is None else f"{_number(summary.ratio.median)}×"
+        return "–" if summary.odradek is None else f"{number(summary.odradek.median)} {figure.unit}"
+    return "–" if summary.ratio is None else f"{number(summary.ratio.median)}×"
 
 
 def _newest(scenario: Scenario, runs: list[Run]) -> Run | None:
@@ -95,7 +95,8 @@ def _newest(scenario: Scenario, runs: list[Run]) -> Run | None:
     return None
 
 
-def _setup(run: Run) -> str:
+def setup(run: Run) -> str:
+    """The machine, the versions and the settings of a run, in words."""
     machine = run.machine
     settings = ", ".join(f"{key}={value}" for key, value in run.settings.items()) or "default settings"
     hardware = f"{machine['cores']} cores ({machine['processor']}), {machine['memory']}"
@@ -104,25 +105,27 @@ def _setup(run: Run) -> str:
 
 def _row(summary: FigureSummary) -> str:
     figure = summary.figure
-    verdict = _VERDICTS[summary.verdict]
+    verdict = VERDICTS[summary.verdict]
     cells = [
         f"{figure.name}, {figure.unit}",
-        _cell(summary.kafka),
-        _cell(summary.odradek),
-        _cell(summary.ratio),
+        cell(summary.kafka),
+        cell(summary.odradek),
+        cell(summary.ratio),
         _goal(figure),
         verdict,
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def _cell(spread: Spread | None) -> str:
+def cell(spread: Spread | None) -> str:
+    """A median with the least and the greatest value."""
     if spread is None:
         return "–"
-    return f"{_number(spread.median)} ({_number(spread.least)}–{_number(spread.greatest)})"
+    return f"{number(spread.median)} ({number(spread.least)}–{number(spread.greatest)})"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A figure as the pages show it."""
     # Three significant digits and no exponents: 0.114, 17.1, 2,350.
     if abs(value) >= 100:
         return f"{value:,.0f}"

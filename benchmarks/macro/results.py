@@ -1,4 +1,8 @@
-"""The record of one run of the benchmark: every measurement, with commit, machine and settings, as JSON."""
+"""The record of one run of a benchmark: every measurement, with commit, machine and settings, as JSON.
+
+Of brokers the files begin with `macro-`; `benchmarks.clients` has files of its own, in which a measurement
+names a client in the place of the broker.
+"""
 
 import json
 import os
@@ -36,11 +40,11 @@ class Run:
     settings: dict[str, str]  # of both brokers, on top of their defaults
     measurements: list[Measurement] = field(default_factory=list)
 
-    def save(self) -> Path:
-        """Write it below benchmarks/results; returns the file."""
+    def save(self, kind: str = "macro") -> Path:
+        """Write it below benchmarks/results, as a file whose name begins with `kind`; returns the file."""
         RESULTS.mkdir(exist_ok=True)
         stamp = self.date.replace(":", "").replace("-", "")
-        path = RESULTS / f"macro-{stamp}-{self.commit[:10]}.json"
+        path = RESULTS / f"{kind}-{stamp}-{self.commit[:10]}.json"
         path.write_text(json.dumps(asdict(self), indent=1) + "\n")
         return path
 
@@ -64,9 +68,9 @@ def new_run(*, versions: Mapping[str, str], settings: Mapping[str, str]) -> Run:
     )
 
 
-def saved_runs() -> Iterator[Run]:
-    """All recorded runs, the oldest first."""
-    for path in sorted(RESULTS.glob("macro-*.json")):
+def saved_runs(kind: str = "macro") -> Iterator[Run]:
+    """All recorded runs of a kind, the oldest first."""
+    for path in sorted(RESULTS.glob(f"{kind}-*.json")):
         told = json.loads(path.read_text())
         measurements = [Measurement(**each) for each in told.pop("measurements")]
         yield Run(**told, measurements=measurements)

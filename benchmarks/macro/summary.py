@@ -63,9 +63,10 @@ def _summary(figure: Figure, measurements: Sequence[Measurement]) -> FigureSumma
             by_pair[each.broker][each.pair] = each.figures[figure.name]
     kafka, odradek = by_pair["kafka"], by_pair["odradek"]
     ratios = [odradek[pair] / kafka[pair] for pair in kafka if pair in odradek and kafka[pair] > 0]
-    return FigureSummary(figure, _spread(kafka.values()), _spread(odradek.values()), _spread(ratios))
+    return FigureSummary(figure, spread_of(kafka.values()), spread_of(odradek.values()), spread_of(ratios))
 
 
-def _spread(values: Iterable[float]) -> Spread | None:
+def spread_of(values: Iterable[float]) -> Spread | None:
+    """The spread of some values; None if there are none."""
     ordered = sorted(values)
     return Spread(statistics.median(ordered), ordered[0], ordered[-1]) if ordered else None
