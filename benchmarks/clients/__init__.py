@@ -1,0 +1,1 @@
+"""The clients for Python in turn, on one broker: `./dev bench clients` measures what `contests` has."""
