@@ -287,6 +287,9 @@ class SessionEnded:
     Also the answer to an `open` that failed.
     """
 
+    is_told: bool = True
+    """Whether the store said so; otherwise it was silent for the session timeout, and may be gone itself."""
+
 
 StoreEvent: TypeAlias = WatchFired | StoreReplied | SessionOpened | Reconnected | SessionEnded
 OnStoreEvent: TypeAlias = Callable[[StoreEvent], None]

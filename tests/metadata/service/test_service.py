@@ -137,7 +137,7 @@ def test_a_server_that_says_nothing_ends_the_session_for_its_client(world: PipeW
     for _ in range(0, TIMEOUT_MS + 2_000, 50):
         world.clock.advance(50)
         client.timer.advance()
-    assert client.heard == [SessionEnded()]
+    assert client.heard == [SessionEnded(is_told=False)]
     client.open()
     world.settle()
     assert alive(world) == [session_of(client)] != [former]
@@ -319,10 +319,12 @@ def test_a_server_that_stays_away_ends_the_session_for_its_client(world: PipeWor
     world.advance(TIMEOUT_MS - 1_000)
     assert client.heard == []
     world.advance(3_000)
-    assert client.heard == [SessionEnded()]
+    assert client.heard == [SessionEnded(is_told=False)]
     client.open()
     world.settle()
-    assert client.heard == [SessionEnded(), SessionEnded()], "nobody listens: the holder tries again later"
+    assert client.heard == [SessionEnded(is_told=False), SessionEnded(is_told=False)], (
+        "nobody listens: the holder tries again later"
+    )
     world.serve()
     assert alive(world) == [former]
     client.open()
@@ -336,7 +338,7 @@ def test_attempts_that_fail_are_logged_once_and_then_their_end(
     client = opened(world)
     world.end_server()
     world.advance(TIMEOUT_MS + 1_000)
-    assert client.heard == [SessionEnded()]
+    assert client.heard == [SessionEnded(is_told=False)]
     caplog.clear()
     for _ in range(5):
         client.open()
@@ -473,7 +475,7 @@ def test_an_operation_before_there_is_a_session_ends_the_connection(world: PipeW
         world.steps()[0]()
     client.pipes[-1].other.inbox.append(b"\x00\x00\x00\x01\x05")  # CloseSession
     world.settle()
-    assert client.heard == [SessionEnded()]
+    assert client.heard == [SessionEnded(is_told=False)]
 
 
 def test_a_server_that_answers_another_call_is_left(world: PipeWorld) -> None:

@@ -5,7 +5,12 @@ import pytest
 from odradek.base.clock import ManualClock
 from odradek.base.ids import NO_EPOCH, TopicPartition
 from odradek.metadata.memory import MemoryStore
-from odradek.server.node.confirmed_roles import TICKS_PER_TIMEOUT, ConfirmedRoles
+from odradek.metadata.store import SessionEnded, SessionOpened
+from odradek.server.node.confirmed_roles import (
+    STAND_STILLS_PER_TIMEOUT,
+    TICKS_PER_TIMEOUT,
+    ConfirmedRoles,
+)
 from odradek.server.node.store_session import StoreSession
 from odradek.timer import Timer
 
@@ -53,14 +58,14 @@ def bench() -> Bench:
 def test_roles_are_confirmed_while_the_broker_runs(bench: Bench) -> None:
     assert bench.roles.tick_ms == TIMEOUT_MS // TICKS_PER_TIMEOUT
     bench.let_time_pass(10 * TIMEOUT_MS)
-    bench.clock.advance(TIMEOUT_MS - 1)  # a slow machine
+    bench.clock.advance(TIMEOUT_MS // STAND_STILLS_PER_TIMEOUT - 1)  # a slow machine
     assert bench.confirmed == [ROLE, OTHER]
     bench.roles.tick()
     assert not bench.store.has_waiting, "the store is not asked"
 
 
 def test_after_a_stand_still_the_store_confirms_them(bench: Bench) -> None:
-    bench.clock.advance(TIMEOUT_MS)
+    bench.clock.advance(TIMEOUT_MS // STAND_STILLS_PER_TIMEOUT)
     assert bench.confirmed == [], "before the first tick"
     bench.roles.tick()
     bench.let_time_pass(TIMEOUT_MS)
@@ -122,3 +127,42 @@ def test_attempts_to_open_a_first_session_that_fail_change_nothing() -> None:
     store.deliver()
     roles.on_roles([ROLE], 5)
     assert roles.is_confirmed(ROLE)
+
+
+def test_a_store_that_is_silent_takes_no_role_until_there_is_a_next_session(bench: Bench) -> None:
+    """Its process was killed: no other broker can take over, so groups go on at this one."""
+    bench.roles.on_session_event(SessionEnded(is_told=False))
+    bench.roles.on_session_event(SessionEnded(is_told=False))  # an attempt to open the next one
+    bench.let_time_pass(10 * TIMEOUT_MS)
+    assert bench.confirmed == [ROLE, OTHER]
+    bench.roles.on_session_event(SessionOpened(2))
+    assert bench.confirmed == [], "the store is back, and may have given the roles to others"
+    bench.roles.on_roles([ROLE], 5)
+    assert bench.confirmed == []
+    bench.roles.on_roles([ROLE, OTHER], 8)
+    assert bench.confirmed == [ROLE, OTHER]
+    bench.roles.on_session_event(SessionOpened(3))
+    assert bench.confirmed == [ROLE, OTHER]
+
+
+def test_a_broker_that_stood_still_before_the_store_fell_silent_waits_for_its_roles(bench: Bench) -> None:
+    bench.clock.advance(TIMEOUT_MS)
+    bench.roles.tick()
+    bench.roles.on_session_event(SessionEnded(is_told=False))
+    bench.let_time_pass(TIMEOUT_MS)
+    assert bench.confirmed == [], "the session may have ended while the broker stood still"
+    bench.roles.on_session_event(SessionOpened(2))
+    bench.roles.on_roles([ROLE, OTHER], 8)
+    assert bench.confirmed == [ROLE, OTHER]
+
+
+def test_a_broker_that_stands_still_without_a_session_waits_for_its_roles(bench: Bench) -> None:
+    bench.held.expire()
+    bench.roles.on_session_event(SessionEnded(is_told=False))
+    bench.roles.on_roles([ROLE, OTHER], 5)
+    bench.clock.advance(TIMEOUT_MS)
+    bench.roles.tick()
+    bench.store.deliver()
+    assert bench.confirmed == [], "there was no session to ask in"
+    bench.roles.on_roles([ROLE], 8)
+    assert bench.confirmed == [ROLE]

@@ -21,8 +21,8 @@ server's process may restart: the session then outlives the connection, and come
     close       any                  -> CLOSING, CLOSED
 
 `remote_session` has what sessions with ZooKeeper do, too. A lease runs out when nothing has come from the
-server for the session timeout. The server may still hold the session then, so the next `open` names it and
-the server ends it first.
+server for the session timeout (`SessionEnded.is_told` is False then). The server may still hold the session,
+so the next `open` names it and the server ends it first.
 
 Operations above the store's limits are not sent; they are answered with TOO_LARGE in their turn.
 """
@@ -171,7 +171,7 @@ class ClientSession(RemoteSession[ToClient, Message, Call, _Attempt]):
                 self._report(message)
             case SessionState.OPENING | SessionState.OPEN | SessionState.AWAY, SessionEnded():
                 self._key = None
-                self._end()
+                self._end(is_told=True)
             case SessionState.CLOSING, StoreReplied() | WatchFired() | SessionEnded():
                 pass
             case _:
@@ -183,7 +183,7 @@ class ClientSession(RemoteSession[ToClient, Message, Call, _Attempt]):
         match self.state:
             case SessionState.OPENING:
                 self._note_failed(reason)
-                self._end()
+                self._end(is_told=False)
             case SessionState.OPEN:
                 _log.warning("the connection to the metadata store is lost: %s", reason)
                 self._go_away()
@@ -270,10 +270,10 @@ class ClientSession(RemoteSession[ToClient, Message, Call, _Attempt]):
                 self._finish_closing()
             elif self.state is SessionState.OPENING:
                 self._note_failed(f"it was silent for {self._timeout_ms} ms")
-                self._end()
+                self._end(is_told=False)
             else:
                 _log.warning("the metadata store was silent for the session timeout, %d ms", self._timeout_ms)
-                self._end()
+                self._end(is_told=False)
             return
         if self.state is SessionState.AWAY and self._attempt is None:
             self._redial_ms = min(2 * self._redial_ms, REDIAL_MS_MAX)
@@ -287,11 +287,11 @@ class ClientSession(RemoteSession[ToClient, Message, Call, _Attempt]):
 
     # --- the end
 
-    def _end(self) -> None:
-        """The session is over, or could not be opened."""
+    def _end(self, *, is_told: bool) -> None:
+        """The session is over, or could not be opened; `is_told`: see `SessionEnded`."""
         self._leave()
         self.state = SessionState.IDLE
-        self._report(SessionEnded())
+        self._report(SessionEnded(is_told))
 
     def _note_failed(self, reason: str) -> None:
         """Log the first of the attempts that fail; its holder tries again each second."""

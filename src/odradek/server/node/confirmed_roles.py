@@ -4,11 +4,15 @@ A leader that was deposed and does not know it writes nothing, because a write w
 read waits for nobody, so its answer may be older than what the next leader has answered. A broker may have
 been deposed without its knowledge in two cases:
 
-    it stood still for the session timeout   no role is confirmed until the metadata store has answered
+    it stood still for half the timeout      no role is confirmed until the metadata store has answered
     its session ended                        a role is confirmed by the next LeaderAndIsr that names it: the
                                              controller sends all roles to a broker that registers
 
+Half: the lease of a session begins with the last heartbeat, which may be a third of the timeout older than
+the stand-still.
+
 A broker that cannot reach the store keeps its roles: whether the store or the broker is cut off is unknown.
+Its session then ends without the store's word, so its roles are in doubt only once there is a next session.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,11 +21,14 @@ from typing import Final
 from odradek.base.clock import Clock
 from odradek.base.ids import NO_EPOCH, TopicPartition
 from odradek.metadata import paths
-from odradek.metadata.store import Exists, Result, SessionEnded
+from odradek.metadata.store import Exists, Failed, Fault, Result, SessionEnded, SessionOpened
 from odradek.server.node.store_session import SessionEvent, StoreSession
 
 TICKS_PER_TIMEOUT: Final = 3
 """How often in a session timeout the broker looks at the clock."""
+
+STAND_STILLS_PER_TIMEOUT: Final = 2
+"""Which part of a session timeout without a look at the clock may have ended the session."""
 
 
 class ConfirmedRoles:
@@ -45,6 +52,8 @@ class ConfirmedRoles:
         self._is_asking = False
         # The highest epoch of a registration in an order that was obeyed.
         self._ordered_epoch = NO_EPOCH
+        # Whether the last session ended without the store's word, and no session has been opened since.
+        self._is_untold = False
         # The last registration whose session has ended, if any: roles ordered for it are in doubt.
         self._ended_epoch: int | None = None
         # The roles that were ordered for a later registration (the values mean nothing).
@@ -77,17 +86,32 @@ class ConfirmedRoles:
 
     def on_session_event(self, event: SessionEvent) -> None:
         """See `SessionUser.on_session_event`: no answer comes from another session."""
-        if isinstance(event, SessionEnded):
-            self._is_asking = False
-            self._ended_epoch = max(self._ordered_epoch, self._registered_epoch())
-            self._ordered.clear()
+        match event:
+            case SessionEnded(is_told):
+                if is_told or self._is_asking or self._stood_still:
+                    self._doubt()
+                else:
+                    self._is_untold = True
+            case SessionOpened():
+                if self._is_untold:
+                    self._doubt()
+            case _:
+                pass
 
     @property
     def _stood_still(self) -> bool:
         ticked_ms = self._ticked_ms
         return ticked_ms is not None and (
-            self._clock.monotonic_ms() - ticked_ms >= self._session_timeout_ms()
+            self._clock.monotonic_ms() - ticked_ms >= self._session_timeout_ms() // STAND_STILLS_PER_TIMEOUT
         )
 
+    def _doubt(self) -> None:
+        """Confirm no role that was ordered until now."""
+        self._is_asking = self._is_untold = False
+        self._ended_epoch = max(self._ordered_epoch, self._registered_epoch())
+        self._ordered.clear()
+
     def _on_answered(self, result: Result) -> None:
+        if isinstance(result, Failed) and result.fault is Fault.SESSION_EXPIRED:
+            self._doubt()  # there was no session to ask in
         self._is_asking = False
