@@ -241,3 +241,11 @@ def test_large_results_do_not_lie_in_cleared_memory_and_can_be_given_back(codec:
     discard(body)
     assert mapped.closed
     discard(decompress(codec, compress(codec, b"small")))
+
+
+def test_the_default_level_of_lz4_is_the_fast_compressor() -> None:
+    """KIP-390: with level 9 Kafka's own compressor is the fast one."""
+    data = b"".join(b"%d, " % (number * number) for number in range(5_000))
+    fast = bytes(compress(Codec.LZ4, data, 1))
+    assert bytes(compress(Codec.LZ4, data)) == bytes(compress(Codec.LZ4, data, 9)) == fast
+    assert len(bytes(compress(Codec.LZ4, data, 8))) < len(fast)
