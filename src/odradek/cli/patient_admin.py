@@ -5,7 +5,7 @@
 
     odradek: there has been no answer for 3 s: none of 127.0.0.1:9092 has answered or refused
 
-Each operation that waits is told of once; the standard output has the command's result alone.
+One notice is printed for each operation that waits; the standard output has the command's result alone.
 """
 
 import math

@@ -40,7 +40,7 @@ class Waiting:
     """Decides when to print a notice about one that waits; has no thread and no clock of its own."""
 
     def __init__(self, waits: Waits, again_s: float = AGAIN_S) -> None:
-        """A wait that lasts is told of again after `again_s` seconds each time."""
+        """While a wait lasts, another notice is printed every `again_s` seconds."""
         self._waits = waits
         self._again_s = again_s
         # The wait of the last notice, by its begin, and the time of that notice.

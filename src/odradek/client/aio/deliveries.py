@@ -101,7 +101,7 @@ class Deliveries:
         *,
         is_transactional: bool = False,
     ) -> None:
-        """`pump` lets the driver look at the core; `tell` is told of each record, before its future."""
+        """`pump` lets the driver look at the core; `tell` gets each record's outcome, before its future."""
         self._core = core
         self._tell = tell
         self._pump = pump

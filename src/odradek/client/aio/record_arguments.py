@@ -39,7 +39,7 @@ def outgoing(
 
 
 def interrupted() -> ApiError:
-    """What is told of a record whose call was cancelled before it was added."""
+    """The error of a record whose call was cancelled before it was added."""
     return ApiError(ErrorCode.REQUEST_TIMED_OUT, "not sent: the call was interrupted")
 
 
