@@ -1,6 +1,7 @@
 """The jobs, done by the blocking clients of `odradek`."""
 
 import time
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,19 +18,36 @@ RECORDS_PER_POLL = 500
 REST_BEFORE_S, REST_S = 3.0, 10.0
 
 
-def consumer_of(job: Job, **settings: object) -> Consumer:
+def consumer_of(job: Job, **settings: int) -> Consumer:
     """A consumer that reads the topic from its beginning."""
-    more = {"auto_offset_reset": "earliest", "enable_auto_commit": False, "group_id": GROUP, **settings}
-    consumer = Consumer(bootstrap_servers=job.bootstrap, **more)  # type: ignore[arg-type]
+    consumer = Consumer(**(consumer_settings(job) | settings))
     consumer.assign([TopicPartition(job.topic, number) for number in range(job.partitions)])
     return consumer
 
 
 def producer_of(job: Job, linger_ms: int) -> Producer:
     """A producer with the settings that all have."""
-    return Producer(
-        bootstrap_servers=job.bootstrap, linger_ms=linger_ms, batch_size=65536, compression_type=job.codec
-    )
+    return Producer(**producer_settings(job, linger_ms))
+
+
+def consumer_settings(job: Job) -> dict[str, Any]:
+    """Those of both our consumers."""
+    return {
+        "bootstrap_servers": job.bootstrap,
+        "auto_offset_reset": "earliest",
+        "enable_auto_commit": False,
+        "group_id": GROUP,
+    }
+
+
+def producer_settings(job: Job, linger_ms: int) -> dict[str, Any]:
+    """Those of both our producers."""
+    return {
+        "bootstrap_servers": job.bootstrap,
+        "linger_ms": linger_ms,
+        "batch_size": 65536,
+        "compression_type": job.codec,
+    }
 
 
 def read(job: Job) -> Figures:

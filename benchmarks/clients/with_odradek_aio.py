@@ -5,9 +5,15 @@ import time
 from collections.abc import Callable, Coroutine
 from functools import wraps
 
-from benchmarks.clients.job import GROUP, POLL_S, RECORDS_AT_ONCE, Figures, Job, Work, value_of
+from benchmarks.clients.job import POLL_S, RECORDS_AT_ONCE, Figures, Job, Work, value_of
 from benchmarks.clients.stopwatch import Stopwatch, of_trips
-from benchmarks.clients.with_odradek import REST_BEFORE_S, REST_S, TRIPS_BEFORE
+from benchmarks.clients.with_odradek import (
+    REST_BEFORE_S,
+    REST_S,
+    TRIPS_BEFORE,
+    consumer_settings,
+    producer_settings,
+)
 from odradek.aio import Consumer, Producer, TopicPartition
 
 
@@ -21,19 +27,16 @@ def on_a_loop(work: Callable[[Job], Coroutine[None, None, Figures]]) -> Work:
     return run
 
 
-def consumer_of(job: Job, **settings: object) -> Consumer:
+def consumer_of(job: Job, **settings: int) -> Consumer:
     """A consumer that reads the topic from its beginning."""
-    more = {"auto_offset_reset": "earliest", "enable_auto_commit": False, "group_id": GROUP, **settings}
-    consumer = Consumer(bootstrap_servers=job.bootstrap, **more)  # type: ignore[arg-type]
+    consumer = Consumer(**(consumer_settings(job) | settings))
     consumer.assign([TopicPartition(job.topic, number) for number in range(job.partitions)])
     return consumer
 
 
 def producer_of(job: Job, linger_ms: int) -> Producer:
     """A producer with the settings that all have."""
-    return Producer(
-        bootstrap_servers=job.bootstrap, linger_ms=linger_ms, batch_size=65536, compression_type=job.codec
-    )
+    return Producer(**producer_settings(job, linger_ms))
 
 
 @on_a_loop
