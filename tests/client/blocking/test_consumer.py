@@ -518,7 +518,7 @@ def test_columns_that_an_interrupted_call_did_not_return_come_again(make: Make, 
         batch = consumer.poll_batch(10, max_records=4)
         assert batch is not None
         assert batch.column("offset").to_pylist() == [0, 1, 2, 3]
-        pieces = consumer._network.run(consumer._consumer.poll_pieces(10, 3, False))
+        pieces = consumer._network.run(lambda: consumer._consumer.poll_pieces(10, 3, False))
         assert pieces
         consumer._pieces.extend(pieces)  # as if Ctrl-C came while the call returned
         assert consumer.position(partition) == 4

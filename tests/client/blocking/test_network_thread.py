@@ -4,7 +4,8 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from typing import Any
 
 import pytest
 
@@ -20,14 +21,14 @@ async def nothing() -> None:
 def network() -> Iterator[NetworkThread]:
     made = NetworkThread("this client")
     yield made
-    made.close(10, nothing())
+    made.close(10, nothing)
 
 
 def test_a_coroutine_runs_on_the_thread_and_its_result_comes_here(network: NetworkThread) -> None:
     async def where() -> threading.Thread:
         return threading.current_thread()
 
-    thread = network.run(where())
+    thread = network.run(where)
     assert thread is not threading.current_thread()
     assert thread.daemon, "it does not keep the process alive"
 
@@ -37,7 +38,7 @@ def test_an_exception_comes_through(network: NetworkThread) -> None:
         raise LookupError("no such thing")
 
     with pytest.raises(LookupError, match="no such thing"):
-        network.run(fail())
+        network.run(fail)
 
 
 def test_a_timeout_of_the_coroutine_is_its_own(network: NetworkThread) -> None:
@@ -45,7 +46,7 @@ def test_a_timeout_of_the_coroutine_is_its_own(network: NetworkThread) -> None:
         raise TimeoutError("of the application")
 
     with pytest.raises(TimeoutError, match="of the application"):
-        network.run(fail())
+        network.run(fail)
 
 
 def test_ctrl_c_cancels_the_call_and_leaves_the_client_usable(network: NetworkThread) -> None:
@@ -60,9 +61,38 @@ def test_ctrl_c_cancels_the_call_and_leaves_the_client_usable(network: NetworkTh
             raise
 
     with pytest.raises(KeyboardInterrupt):
-        network.run(wait())
+        network.run(wait)
     assert cancelled.wait(10)
-    network.run(nothing())
+    network.run(nothing)
+
+
+def test_ctrl_c_before_it_begins_leaves_no_coroutine_that_nobody_awaits(
+    network: NetworkThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def function() -> Coroutine[Any, Any, None]:
+        made.append("a coroutine")
+        return nothing()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(network._loop, "call_soon_threadsafe", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            network.run(function)
+    assert made == []
+    network.run(function)
+    assert made == ["a coroutine"]
+
+
+def test_an_exception_of_the_call_itself_comes_through(network: NetworkThread) -> None:
+    def function() -> Coroutine[Any, Any, None]:
+        raise TypeError("one argument too many")
+
+    with pytest.raises(TypeError, match="one argument too many"):
+        network.run(function)
 
 
 def test_threads_may_share_it(network: NetworkThread) -> None:
@@ -73,20 +103,20 @@ def test_threads_may_share_it(network: NetworkThread) -> None:
         await asyncio.to_thread(meeting.wait, 10)
         return mine
 
-    other = threading.Thread(target=lambda: both.append(network.run(meet(2))))
+    other = threading.Thread(target=lambda: both.append(network.run(lambda: meet(2))))
     other.start()
-    both.append(network.run(meet(1)))
+    both.append(network.run(lambda: meet(1)))
     other.join(10)
     assert sorted(both) == [1, 2]
 
 
 def test_after_close_it_says_so() -> None:
     network = NetworkThread("this client")
-    network.close(10, nothing())
-    network.close(10, nothing())
+    network.close(10, nothing)
+    network.close(10, nothing)
     assert not network._thread.is_alive()
     with pytest.raises(Misuse, match="this client was closed"):
-        network.run(nothing())
+        network.run(nothing)
 
 
 def test_a_call_of_another_thread_ends_when_it_is_closed() -> None:
@@ -100,14 +130,14 @@ def test_a_call_of_another_thread_ends_when_it_is_closed() -> None:
 
     def call() -> None:
         try:
-            network.run(wait())
+            network.run(wait)
         except Misuse as misuse:
             errors.append(misuse)
 
     other = threading.Thread(target=call)
     other.start()
     assert began.wait(10)
-    network.close(10, nothing())
+    network.close(10, nothing)
     other.join(10)
     assert [str(one) for one in errors] == ["this client was closed by another thread"]
 
@@ -119,27 +149,27 @@ def test_a_close_that_does_not_end_is_given_up() -> None:
         await asyncio.get_running_loop().create_future()
 
     with pytest.raises(TimeoutError, match=r"this client did not end within 0\.01 s"):
-        network.close(0.01, never())
+        network.close(0.01, never)
     network._thread.join(10)
     assert not network._thread.is_alive()
 
 
 def test_it_cannot_wait_for_itself(network: NetworkThread) -> None:
     async def call() -> None:
-        network.run(nothing())
+        network.run(nothing)
 
     with pytest.raises(Misuse, match="from its own network thread"):
-        network.run(call())
+        network.run(call)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_it_cannot_end_itself(network: NetworkThread) -> None:
     async def end() -> None:
         with pytest.raises(Misuse, match="its own network thread"):
-            network.close(None, nothing())
+            network.close(None, nothing)
 
-    network.run(asyncio.wait_for(end(), 5))
-    network.run(nothing())
+    network.run(lambda: asyncio.wait_for(end(), 5))
+    network.run(nothing)
 
 
 def test_a_forked_process_is_told_to_make_its_own(network: NetworkThread) -> None:
@@ -147,15 +177,15 @@ def test_a_forked_process_is_told_to_make_its_own(network: NetworkThread) -> Non
     child = os.fork()
     if child == 0:  # pragma: no cover - another process
         try:
-            network.run(nothing())
+            network.run(nothing)
         except Misuse as misuse:
             os.write(writing, str(misuse).encode())
         finally:
-            network.close(0, nothing())
+            network.close(0, nothing)
             os._exit(0)
     os.close(writing)
     said = os.read(reading, 1_000).decode()
     os.close(reading)
     os.waitpid(child, 0)
     assert said.startswith("this client was made before this process was forked")
-    network.run(nothing())
+    network.run(nothing)

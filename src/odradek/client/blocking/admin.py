@@ -31,7 +31,7 @@ def _blocking(method: Method[P, Coroutine[Any, Any, T]]) -> Method[P, T]:
 
     @wraps(coroutine)
     def call(self: "Admin", /, *arguments: object, **named: object) -> T:
-        return self._network.run(coroutine(self._operations, *arguments, **named))
+        return self._network.run(lambda: coroutine(self._operations, *arguments, **named))
 
     return cast(Method[P, T], call)
 

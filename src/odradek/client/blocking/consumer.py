@@ -159,9 +159,9 @@ class Consumer(Closing):
 
         self._network = NetworkThread("this consumer")
         try:
-            self._consumer = self._network.run(make())
+            self._consumer = self._network.run(make)
         except BaseException:
-            self._network.close(_GRACE_S, asyncio.sleep(0))
+            self._network.close(_GRACE_S, _nothing)
             raise
 
     # --- what to read
@@ -263,7 +263,7 @@ class Consumer(Closing):
         self._last = ()
         self._is_polling = True
         try:
-            self._network.run(poll(calls), calls)
+            self._network.run(lambda: poll(calls), calls)
             self._polled_s = time.monotonic()
         except WakeupError:
             self._is_woken = False
@@ -362,7 +362,7 @@ class Consumer(Closing):
                 self._end(lambda consumer: consumer.close(timeout=timeout), "close")
             finally:
                 if not self._is_polling:
-                    self._network.close(_GRACE_S, asyncio.sleep(0))
+                    self._network.close(_GRACE_S, _nothing)
                     self._pending.clear()
                     self._spare.clear()
                     self._tell()
@@ -386,7 +386,7 @@ class Consumer(Closing):
         calls = Calls()
         self._is_polling = True
         try:
-            self._network.run(self._give_up(calls, method), calls)
+            self._network.run(lambda: self._give_up(calls, method), calls)
         finally:
             self._is_polling = False
             self._last = ()
@@ -414,7 +414,7 @@ class Consumer(Closing):
                 return await method(self._consumer)
 
             try:
-                return self._network.run(there())
+                return self._network.run(there)
             finally:
                 self._tell()
 
@@ -492,6 +492,10 @@ class _HandedOver(RebalanceListener):
 
     def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> Awaitable[None]:
         return self._call(lambda: _told(self._listener.on_partitions_lost(partitions)))
+
+
+async def _nothing() -> None:
+    """What is left to do before the network thread ends."""
 
 
 def _told(answer: object) -> None:

@@ -1,12 +1,13 @@
 """The thread that runs the loop of one blocking client, and how other threads have coroutines run on it.
 
     network = NetworkThread("odradek-admin")
-    network.run(coroutine)          run it there; returns its result, or raises its exception, here
-    network.run(coroutine, calls)   meanwhile call here what the coroutine wants called here
-    network.close(5, closing())     run the last coroutine, at most 5 s, and end the thread
+    network.run(function)           await a coroutine function there; returns or raises here what it does
+    network.run(function, calls)    meanwhile call here what the coroutine wants called here
+    network.close(5, closing)       run the last coroutine, at most 5 s, and end the thread
 
 Invariants: a call that is interrupted (Ctrl-C, or any other exception in the waiting thread) cancels its
-coroutine and leaves the client usable. The thread never keeps the process alive. A client that was made
+coroutine and leaves the client usable; a coroutine is made on the network thread alone, so that no
+interruption leaves one that nobody awaits. The thread never keeps the process alive. A client that was made
 before a fork is refused in the child, where its thread does not exist, and so is a call from the network
 thread itself, which would wait for ever.
 """
@@ -24,6 +25,7 @@ from odradek.client.aio.home import Misuse, forked
 from odradek.client.blocking.calls import Calls
 
 T = TypeVar("T")
+Function = Callable[[], Coroutine[Any, Any, T]]
 
 
 class NetworkThread:
@@ -41,14 +43,10 @@ class NetworkThread:
         self._is_closed = False
         self._thread.start()
 
-    def run(self, coroutine: Coroutine[Any, Any, T], calls: Calls | None = None) -> T:
-        """Run a coroutine on the network thread, and return its result. Raises what it raises, and Misuse."""
-        try:
-            self.check()
-        except Misuse:
-            coroutine.close()
-            raise
-        return self._finish(coroutine, None, calls, is_last=False)
+    def run(self, function: Function[T], calls: Calls | None = None) -> T:
+        """Await the function's coroutine on the network thread. Raises what it raises, and Misuse."""
+        self.check()
+        return self._finish(function, None, calls, is_last=False)
 
     def post(self, function: Callable[[], None]) -> None:
         """Have a function called on the network thread, and do not wait; after the close nothing happens.
@@ -59,23 +57,16 @@ class NetworkThread:
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(function)
 
-    def close(
-        self, timeout_s: float | None, last: Coroutine[Any, Any, None], calls: Calls | None = None
-    ) -> None:
+    def close(self, timeout_s: float | None, last: Function[None], calls: Calls | None = None) -> None:
         """Run the last coroutine, end the loop and the thread; a second call does nothing.
 
         Raises TimeoutError if the last coroutine does not end in time; the thread ends all the same. Raises
         Misuse on the network thread.
         """
-        try:
-            self._check_thread()
-        except Misuse:
-            last.close()
-            raise
+        self._check_thread()
         with self._lock:
             is_first, self._is_closed = not self._is_closed, True
         if not is_first or self.is_forked:
-            last.close()
             return
         try:
             self._finish(last, timeout_s, calls, is_last=True)
@@ -105,7 +96,7 @@ class NetworkThread:
 
     def _finish(
         self,
-        coroutine: Coroutine[Any, Any, T],
+        function: Function[T],
         timeout_s: float | None,
         calls: Calls | None,
         *,
@@ -116,9 +107,8 @@ class NetworkThread:
             # What is given to the loop under the lock is begun before the loop is stopped.
             with self._lock:
                 if self._is_closed and not is_last:
-                    coroutine.close()
                     raise Misuse(f"{self._name} was closed")
-                self._loop.call_soon_threadsafe(self._begin, coroutine, future)
+                self._loop.call_soon_threadsafe(self._begin, function, future)
             if calls is not None:
                 calls.serve(future, timeout_s)
             return future.result(timeout_s)
@@ -134,11 +124,10 @@ class NetworkThread:
 
     # --- on the network thread
 
-    def _begin(self, coroutine: Coroutine[Any, Any, T], future: "Future[T]") -> None:
+    def _begin(self, function: Function[T], future: "Future[T]") -> None:
         if future.cancelled():
-            coroutine.close()
             return
-        task = self._loop.create_task(coroutine)
+        task = self._loop.create_task(_awaited(function))
         task.add_done_callback(lambda _: copy_outcome(task, future))
         future.add_done_callback(lambda _: self._cancel_later(task, future))
 
@@ -167,6 +156,11 @@ class NetworkThread:
         self._at_end()
         self._loop.run_until_complete(asyncio.sleep(0))  # the callbacks of what it ended
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
+
+
+async def _awaited(function: Function[T]) -> T:
+    """What the call of the function itself raises, wrong arguments say, is the caller's as well."""
+    return await function()
 
 
 def copy_outcome(task: asyncio.Future[T], future: "Future[T]") -> None:

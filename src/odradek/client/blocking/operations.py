@@ -31,13 +31,13 @@ class Operations(Closing, Generic[A]):
 
     def reach(self) -> None:
         """Ask the bootstrap servers, one after another, until one answers. Raises ConnectionFailed."""
-        self._network.run(self._operations.reach())
+        self._network.run(self._operations.reach)
 
     def carry_out(
         self, operation: Operation[T], name: str | None = None, *, timeout: float | None = None
     ) -> T:
         """See `Operations.carry_out` of `client/aio/operations`."""
-        return self._network.run(self._operations.carry_out(operation, name, timeout=timeout))
+        return self._network.run(lambda: self._operations.carry_out(operation, name, timeout=timeout))
 
     def metrics(self) -> Metrics:
         """See `Operations.metrics` of `client/aio/operations`."""
@@ -45,7 +45,7 @@ class Operations(Closing, Generic[A]):
         async def there() -> Metrics:
             return self._operations.metrics()
 
-        return self._network.run(there())
+        return self._network.run(there)
 
     def why(self) -> list[Why]:
         """What the operations of other threads wait for, the worst cause first; empty if there are none."""
@@ -55,7 +55,7 @@ class Operations(Closing, Generic[A]):
         async def there() -> list[Why]:
             return self._operations.why()
 
-        return self._network.run(there())
+        return self._network.run(there)
 
     def close(self, timeout: float | None = CLOSE_TIMEOUT_S) -> None:
         """Close all connections and end the thread; operations of other threads fail.
@@ -64,4 +64,4 @@ class Operations(Closing, Generic[A]):
         no time.
         """
         timeout = None if timeout is None else seconds_of(timeout)
-        self._network.close(timeout, self._operations.close())
+        self._network.close(timeout, self._operations.close)

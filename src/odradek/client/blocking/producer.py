@@ -11,6 +11,7 @@ of its own.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from odradek.base.closing import Closing
@@ -107,7 +108,7 @@ class Producer(Closing):
             future = await self._producer.produce_batch(table, topic=topic)
             future.add_done_callback(lambda done: copy_outcome(done, delivery))
 
-        self._network.run(there())
+        self._network.run(there)
         return delivery
 
     def append_all(self, records: Sequence[Outgoing], delivery: ListDelivery) -> None:
@@ -117,7 +118,7 @@ class Producer(Closing):
             await self._outbox.emptied()
             await self._producer.append_all(records, delivery)
 
-        self._network.run(there())
+        self._network.run(there)
 
     def flush(self, timeout: float | None = None) -> None:
         """Send what was added so far, and return when each record of it is acknowledged or has failed.
@@ -132,7 +133,7 @@ class Producer(Closing):
                 await self._producer.flush()
 
         try:
-            self._network.run(there())
+            self._network.run(there)
         except TimeoutError:
             raise TimeoutError(f"not all records were acknowledged within {timeout} s") from None
 
@@ -144,11 +145,11 @@ class Producer(Closing):
         An older producer with this id is fenced, and the transaction that it left open is aborted. Raises
         ApiError, after `max.block.ms` at the latest; then it can be called again.
         """
-        self._network.run(self._producer.init_transactions())
+        self._network.run(self._producer.init_transactions)
 
     def begin_transaction(self) -> None:
         """Begin a transaction. Raises ApiError if one is open."""
-        self._network.run(self._after_records(self._producer.begin_transaction))
+        self._network.run(lambda: self._after_records(self._producer.begin_transaction))
 
     def send_offsets_to_transaction(self, offsets: "Offsets", group: GroupMetadata | str) -> None:
         """Commit these offsets of a group if, and when, the transaction is committed.
@@ -157,18 +158,18 @@ class Producer(Closing):
         which has lost its partitions is refused (KIP-447); the group's id alone for a consumer whose
         partitions the application assigns. The consumer must not commit by itself. Raises ApiError.
         """
-        self._network.run(self._producer.send_offsets_to_transaction(offsets, group))
+        self._network.run(lambda: self._producer.send_offsets_to_transaction(offsets, group))
 
     def commit_transaction(self) -> None:
         """Send what was added, and commit. Raises TransactionAbortable if a record or offset failed.
 
         Raises ApiError after `max.block.ms`: whether it is committed is not known; call it again to learn.
         """
-        self._network.run(self._after_records(self._producer.commit_transaction))
+        self._network.run(lambda: self._after_records(self._producer.commit_transaction))
 
     def abort_transaction(self) -> None:
         """Abort: no read-committed consumer sees a record of the transaction. Raises as the commit does."""
-        self._network.run(self._after_records(self._producer.abort_transaction))
+        self._network.run(lambda: self._after_records(self._producer.abort_transaction))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -178,13 +179,13 @@ class Producer(Closing):
         after TransactionAbortable it is aborted already, and the block can be run again.
         """
         block = self._producer.transaction()
-        self._network.run(self._after_records(block.__aenter__))
+        self._network.run(lambda: self._after_records(block.__aenter__))
         try:
             yield
         except BaseException as error:
-            self._network.run(self._leave(block, error))
+            self._network.run(partial(self._leave, block, error))
             raise
-        self._network.run(self._leave(block, None))
+        self._network.run(partial(self._leave, block, None))
 
     async def _leave(self, block: AbstractAsyncContextManager[None], error: BaseException | None) -> None:
         """Leave the block of a transaction; what the application raised stays the application's to raise."""
@@ -204,11 +205,11 @@ class Producer(Closing):
 
     def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises ApiError as `send` does."""
-        return self._network.run(self._producer.partitions_for(topic))
+        return self._network.run(lambda: self._producer.partitions_for(topic))
 
     def partition_count(self, topic: str) -> int | None:
         """See `aio.Producer.partition_count`."""
-        return self._network.run(self._producer.partition_count(topic))
+        return self._network.run(lambda: self._producer.partition_count(topic))
 
     def why(self) -> list[Why]:
         """What the producer is waiting for, the worst cause first; empty if it has nothing to do."""
@@ -218,7 +219,7 @@ class Producer(Closing):
         async def there() -> list[Why]:
             return self._producer.why()
 
-        return self._network.run(there())
+        return self._network.run(there)
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
@@ -226,7 +227,7 @@ class Producer(Closing):
         async def there() -> Metrics:
             return self._producer.metrics()
 
-        return self._network.run(there())
+        return self._network.run(there)
 
     def close(self, timeout: float | None = None) -> None:
         """Send what is left, for at most `timeout` seconds (None: `delivery.timeout.ms`), and disconnect.
@@ -238,7 +239,7 @@ class Producer(Closing):
             return
         self._network.check()
         self._outbox.close()
-        self._network.close(None if timeout is None else timeout + _GRACE_S, self._close(timeout))
+        self._network.close(None if timeout is None else timeout + _GRACE_S, lambda: self._close(timeout))
 
     async def _close(self, timeout: float | None) -> None:
         try:
