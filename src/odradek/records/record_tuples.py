@@ -65,6 +65,11 @@ class TupleReader(Generic[T]):
         self._delta = -1
 
     @property
+    def left(self) -> int:
+        """How many records were not read."""
+        return self._header.record_count - self._number
+
+    @property
     def is_done(self) -> bool:
         """Whether all records were read."""
         return self._number >= self._header.record_count and self._at == len(self._body)

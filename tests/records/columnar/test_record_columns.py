@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.base.errors import CorruptRecord
-from odradek.records.columnar.record_columns import RecordColumns, Sections, decode_sections
+from odradek.records.columnar.record_columns import RecordColumns, decode_sections
+from odradek.records.columnar.record_fields import Sections
 from odradek.records.columnar.record_starts import LOCKSTEP_BATCHES_MIN
 from odradek.records.columnar.varints import PADDING_BYTES
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, OdradekError, WakeupError
+from odradek.base.errors import ApiError, WakeupError
 from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
@@ -38,6 +38,7 @@ from odradek.client.aio.arguments import (
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
 from odradek.client.aio.committing import CommitCallback, CommitOptions, Committing, Offsets
 from odradek.client.aio.consumer_settings import consumer_options
+from odradek.client.aio.decode_ahead import DecodeAhead
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted
@@ -49,7 +50,7 @@ from odradek.client.core.backoff import Backoff
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import ConsumerCore
 from odradek.client.core.consumer.deserializing import Deserializer, converter
-from odradek.client.core.consumer.fetcher import Fetcher, Piece
+from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.group_metadata import GroupMetadata
@@ -127,7 +128,8 @@ class Consumer:
         self._polled_at_ms = self._driver.now_ms
         # When iteration polls although it has records, on the loop's clock.
         self._polls_again_s = 0.0
-        self._driver.run(self._core)
+        self._ahead = DecodeAhead(self._core.fetcher, self._loop)
+        self._driver.run(self._core, self._ahead)
         if topics:
             self.subscribe(topics)
 
@@ -298,7 +300,7 @@ class Consumer:
             found = [] if self._core.change() is not None else take()
             if found:
                 return found
-            if await _decompressed(self._core.fetcher, self._loop):
+            if await self._ahead.decoded():
                 continue
             left_ms = None if end_ms is None else end_ms - self._driver.now_ms
             if left_ms is not None and left_ms <= 0:
@@ -571,15 +573,3 @@ class Consumer:
 
     def _timeout(self, timeout: float | None) -> float:
         return self._api_timeout_s if timeout is None else seconds_of(timeout)
-
-
-async def _decompressed(fetcher: Fetcher, loop: asyncio.AbstractEventLoop) -> bool:
-    """Have a large batch decompressed, if one is next; on another thread, which loses nothing."""
-    away = fetcher.away
-    if away is None:
-        return False
-    try:
-        away.of.has(away, await loop.run_in_executor(None, away.call))
-    except OdradekError as fault:
-        away.of.has(away, fault)
-    return True

@@ -144,9 +144,9 @@ class Driver:
             **average_and_maximum("request-latency", self._latencies, self.now_ms),
         }
 
-    def run(self, core: Core) -> None:
-        """Ask this core too from now on."""
-        self._cores.append(core)
+    def run(self, *cores: Core) -> None:
+        """Ask these cores too from now on."""
+        self._cores.extend(cores)
         self.pump()
 
     def stop(self, core: Core) -> None:

@@ -23,7 +23,8 @@ from odradek.base.buffers import Buffer
 from odradek.base.ids import Offset, TopicPartition
 from odradek.records.columnar.batch_headers import BatchHeaders
 from odradek.records.columnar.header_columns import HEADER_TYPE
-from odradek.records.columnar.record_columns import RecordColumns, Sections, decode_sections
+from odradek.records.columnar.record_columns import RecordColumns, decode_sections
+from odradek.records.columnar.record_fields import Sections
 from odradek.records.columnar.varints import PADDING_BYTES, Booleans, Longs
 from odradek.records.compression import decompress
 from odradek.records.control import is_abort_marker

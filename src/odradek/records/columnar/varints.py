@@ -17,7 +17,8 @@ from odradek.base.errors import CorruptRecord
 Longs = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
-VARINT_BYTES_MAX: Final = 10
+INT_BYTES_MAX: Final = 5
+LONG_BYTES_MAX: Final = 10
 PADDING_BYTES: Final = 16
 """The zeros that `VarintBytes` expects behind its data."""
 
@@ -68,8 +69,8 @@ class VarintBytes:
         """A copy of the bytes of [start, end)."""
         return self._padded[start:end]
 
-    def read(self, positions: Longs) -> tuple[Longs, Longs]:
-        """The varints at `positions`: (values, positions behind them)."""
+    def read(self, positions: Longs, bytes_max: int = INT_BYTES_MAX) -> tuple[Longs, Longs]:
+        """The varints at `positions`: (values, positions behind them). None takes more than `bytes_max`."""
         if not len(positions):
             return positions, positions
         check(int(positions.min()) >= 0 and int(positions.max()) <= self.size, "a varint outside the batch")
@@ -81,16 +82,16 @@ class VarintBytes:
         ends = positions + widths
         if not widths.all():
             rows = np.flatnonzero(widths == 0)
-            values[rows], ends[rows] = self._read_long(positions[rows])
+            values[rows], ends[rows] = self._read_long(positions[rows], bytes_max)
         return values, ends
 
-    def _read_long(self, positions: Longs) -> tuple[Longs, Longs]:
+    def _read_long(self, positions: Longs, bytes_max: int) -> tuple[Longs, Longs]:
         raw = np.zeros(len(positions), dtype=np.int64)
         ends = positions.copy()
         open_rows = np.arange(len(positions))
         shift = 0
         while len(open_rows):
-            check(shift < 7 * VARINT_BYTES_MAX, "a varint of more than ten bytes")
+            check(shift < 7 * bytes_max, f"a varint of more than {bytes_max} bytes")
             byte = self._bytes[ends[open_rows]].astype(np.int64)
             raw[open_rows] |= (byte & 0x7F) << shift
             ends[open_rows] += 1

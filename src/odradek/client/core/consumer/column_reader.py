@@ -135,6 +135,12 @@ class ColumnReader:
         self._step_over()
         return found
 
+    def prepare(self) -> bool:
+        """Begin the next chunk if all rows were taken; returns False: one chunk is begun ahead."""
+        if not self._decoded and self.away is None and self._fault is None:
+            self._begin()
+        return False
+
     # --- helpers
 
     def _chunk(self) -> tuple[int, int, bool, LeaderEpoch]:

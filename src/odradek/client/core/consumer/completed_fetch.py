@@ -1,35 +1,32 @@
-"""The records of one partition in one fetch answer, decoded as they are taken.
+"""The records of one partition in one fetch answer, decoded as they are taken, or ahead of that.
 
     take(500)        up to 500 records; `next_offset` is behind the last of them
-    away             the next batch is large: its decompression is to be called elsewhere, and given to `has`
+    prepare()        do a slice of the work of the next `take` now
+    away             the next batches take long: the call to be made elsewhere, whose result is given to `has`
     is_exhausted     all batches are read; `next_offset` is behind the last batch (C5)
 
 Control batches, records of aborted transactions (read_committed) and gaps of compaction are stepped over.
 Invariants: a record is decoded once, and the CRC of its batch checked before that. One `take` decodes at most
-`WORK_RECORDS_MAX` records, however many of them the application does not want, and decompresses little.
+`WORK_RECORDS_MAX` records, however many of them the application does not want, and decompresses little;
+`prepare` moves no position, and decodes less than `WORK_RECORDS_MAX` records ahead.
 """
 
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from odradek.base.errors import InvalidRecord, OdradekError
+from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
-from odradek.client.core.consumer.column_reader import ColumnReader, check_place, no_whole_batch
+from odradek.client.core.consumer.batch_walk import BatchWalk, Run
+from odradek.client.core.consumer.column_reader import ColumnReader
+from odradek.client.core.consumer.run_decoding import Decoded, RunDecoder
 from odradek.records.blocks import DecompressionLimit
-from odradek.records.compression import Codec
-from odradek.records.control import is_abort_marker
-from odradek.records.framing import (
-    BLOCKS_HERE_MAX,
-    COMPRESSED_HERE_BYTES_MAX,
-    DECOMPRESSED_HERE_BYTES_MAX,
-    NamedHeaders,
-    body_of,
-)
-from odradek.records.header import BatchHeader, check_crc, iter_headers
-from odradek.records.isolation import AbortedTransactions
-from odradek.records.record_tuples import TupleReader
-from odradek.wire.messages.fetch import AbortedTransaction, PartitionData
+from odradek.records.framing import NamedHeaders
+from odradek.records.header import BatchHeader
+from odradek.records.record_readers import RecordReader
+from odradek.wire.messages.fetch import PartitionData
 
 
 class ConsumerRecord(NamedTuple):
@@ -59,6 +56,7 @@ WORK_RECORDS_MAX: Final = 4_000
 _BATCH_WORK: Final = 8
 # At a time, so that an application that takes few records does not wait for many.
 _SLICE_RECORDS: Final = 500
+_AHEAD_RECORDS: Final = 1_000
 
 
 class Away(NamedTuple):
@@ -72,20 +70,16 @@ class CompletedFetch:
     """See the module."""
 
     __slots__ = (
-        "_aborted",
-        "_at",
-        "_batch",
-        "_batch_end",
         "_call",
-        "_checks_crc",
+        "_decoder",
+        "_end",
         "_fault",
-        "_first",
-        "_high_watermark",
-        "_is_committed_only",
         "_reader",
-        "_records",
+        "_ready",
+        "_run",
         "_taken",
-        "_unread",
+        "_undecoded",
+        "_walk",
         "columns",
         "epoch",
         "next_offset",
@@ -101,34 +95,25 @@ class CompletedFetch:
         *,
         is_committed_only: bool,
         checks_crc: bool,
+        decoder: RunDecoder[ConsumerRecord] | None = None,
     ) -> None:
+        """`decoder` is that of all fetches of a consumer."""
         self.partition = partition
-        # The first offset that is returned of the batch at hand.
-        self._first = fetched_at
-        self._records = memoryview(data.records or b"")
-        # A batch that begins beyond it is astray.
-        self._high_watermark = data.high_watermark
-        # Where the next batch begins in them.
-        self._at = 0
-        self._is_committed_only = is_committed_only
-        self._checks_crc = checks_crc
-        self._aborted = AbortedTransactions()
-        if is_committed_only:
-            transactions: list[AbortedTransaction] = data.aborted_transactions or []
-            self._aborted.learn(transactions)
-        # The last records that were decoded, and how many of them were taken.
-        self._batch: list[ConsumerRecord] = []
-        self._taken = 0
-        # Decodes the rest of their batch; None when all of it was decoded.
-        self._reader: TupleReader[ConsumerRecord] | None = None
-        # The header of the batch that is decompressed elsewhere; None while none is.
-        self._unread: BatchHeader | None = None
-        # Why that batch cannot be read; every `take` raises it.
+        self._decoder = decoder or RunDecoder(ConsumerRecord)
+        self._walk = BatchWalk(data, is_committed_only=is_committed_only, checks_crc=checks_crc)
+        # The run at hand, those of its batches that no reader has yet, and the offset behind it.
+        self._run: Run | None = None
+        self._undecoded: deque[tuple[memoryview, BatchHeader]] = deque()
+        self._end = fetched_at
+        # Decodes the next of these batches elsewhere; None while that is not needed.
+        self._call: Callable[[], Decoded[ConsumerRecord]] | None = None
+        # Why they cannot be read; every `take` raises it.
         self._fault: OdradekError | None = None
-        # The offset behind the batch.
-        self._batch_end = fetched_at
-        # Decompresses that batch.
-        self._call: Callable[[], bytes] | None = None
+        # Reads the batches that were decompressed last; None when all of them was read.
+        self._reader: RecordReader[ConsumerRecord] | None = None
+        # The last records that were read, and how many of them were taken.
+        self._ready: list[ConsumerRecord] = []
+        self._taken = 0
         self.columns: ColumnReader | None = None
         """Reads it as columns; None unless that was begun."""
         self.spent = 0
@@ -143,7 +128,7 @@ class CompletedFetch:
         """Whether there is nothing more to take."""
         if self.columns is not None:
             return self.columns.is_exhausted
-        return self._taken >= len(self._batch) and self._is_between_batches and self._next_header() is None
+        return self._taken >= len(self._ready) and self._is_between_runs and self._walk.is_done
 
     @property
     def away(self) -> Away | None:
@@ -157,25 +142,25 @@ class CompletedFetch:
             if away.call is self.columns.away:
                 self.columns.has(result)
             return
-        if away.call is not self._call or self._unread is None:
+        if away.call is not self._call:
             return
         self._call = None
         if isinstance(result, OdradekError):
             self._fault = result
         else:
-            self._reader = self._reader_of(result, self._unread)
-            self._unread = None
+            self._read_by(result)
 
     def as_columns(self, *, with_headers: bool) -> ColumnReader | None:
         """What reads it as columns; None if reading it in another way was begun."""
-        if self.columns is None and self._at == 0:
+        walk = self._walk
+        if self.columns is None and not walk.has_begun:
             self.columns = ColumnReader(
                 self.partition,
                 self.next_offset,
-                self._records,
-                self._aborted if self._is_committed_only else None,
-                high_watermark=self._high_watermark,
-                checks_crc=self._checks_crc,
+                walk.records,
+                walk.aborted,
+                high_watermark=walk.high_watermark,
+                checks_crc=walk.checks_crc,
                 with_headers=with_headers,
             )
         if self.columns is None or self.columns.with_headers != with_headers:
@@ -191,7 +176,8 @@ class CompletedFetch:
         self.spent = 0
         found: list[ConsumerRecord] = []
         while len(found) < count:
-            if self._taken >= len(self._batch):
+            if self._taken >= len(self._ready):
+                self._step_over()
                 try:
                     if not self._decode_more():
                         break
@@ -200,8 +186,8 @@ class CompletedFetch:
                         raise
                     break
                 continue
-            wanted = self._batch[self._taken : self._taken + count - len(found)]
-            taken = wanted if convert is None else self._converted(wanted, convert, bool(found))
+            wanted = self._ready[self._taken : self._taken + count - len(found)]
+            taken = wanted if convert is None else _converted(wanted, convert, bool(found))
             if not taken:
                 return found
             found += taken
@@ -213,100 +199,86 @@ class CompletedFetch:
         self._step_over()
         return found
 
+    def prepare(self) -> bool:
+        """Decode some records that were not taken yet; returns whether there is more to decode ahead.
+
+        What cannot be read is left to `take`, which says so.
+        """
+        if self.columns is not None:
+            return self.columns.prepare()
+        ready = len(self._ready) - self._taken
+        if self._fault is not None or ready >= _AHEAD_RECORDS or (ready and self._reader is None):
+            return False
+        self.spent = 0
+        with suppress(OdradekError):
+            return self._decode_more()
+        return False
+
     # --- helpers
 
-    def _converted(
-        self, wanted: list[ConsumerRecord], convert: Convert, has_others: bool
-    ) -> list[ConsumerRecord]:
-        """The records up to the first that cannot be converted; raises only if that is the first of all."""
-        taken: list[ConsumerRecord] = []
-        for record in wanted:
-            try:
-                taken.append(convert(record))
-            except Exception:
-                if has_others or taken:
-                    return taken
-                raise
-        return taken
-
-    def _next_header(self) -> BatchHeader | None:
-        """The header of the next batch; None behind the last complete one."""
-        found = next(iter_headers(self._records, self._at), None)
-        return None if found is None else found[1]
-
     @property
-    def _is_between_batches(self) -> bool:
-        return self._reader is None and self._unread is None
+    def _is_between_runs(self) -> bool:
+        return self._reader is None and not self._undecoded
 
     def _decode_more(self) -> bool:
-        """Decode more records, or begin the next batch; returns False if there is none, or none now."""
+        """Read more records, or begin the next batches; returns False if there are none, or none now."""
         if self._fault is not None:
             raise self._fault
-        if self._unread is not None or self.spent >= WORK_RECORDS_MAX:
+        if self._call is not None or self.spent >= WORK_RECORDS_MAX:
             return False
-        if self._reader is None:
-            return self._begin_batch()
-        self._batch = self._reader.read(_SLICE_RECORDS)
-        self._taken = 0
-        self.spent += _SLICE_RECORDS
-        if self._reader.is_done:
-            self._reader = None
-        return True
-
-    def _begin_batch(self) -> bool:
-        header = self._next_header()
-        if header is None:
-            if self._at == 0 and self._records:  # to fetch it again would get the same
-                raise InvalidRecord(no_whole_batch(self._records))
-            return False
-        batch = self._records[self._at : self._at + header.size_bytes]
-        if self._checks_crc:
-            check_crc(batch, header)
-        check_place(header, max(self.next_offset, self._batch_end), self._high_watermark)
-        self.spent += _BATCH_WORK
-        is_abort = header.is_control and is_abort_marker(batch)
-        if self._is_committed_only:
-            is_hidden = self._aborted.hides(header, is_abort)
-        else:
-            is_hidden = header.is_control
-        self._at += header.size_bytes
-        self.epoch = header.leader_epoch
-        # A base offset, which no CRC covers, may be wrong: no record comes twice, and no position goes back.
-        self._first = max(self.next_offset, self._batch_end)
-        self._batch_end = max(self._first, header.next_offset)
-        if is_hidden:
-            self._step_over()
+        if self._reader is not None:
+            more = self._reader.read(_SLICE_RECORDS)
+            self._ready = [*self._ready[self._taken :], *more]
+            self._taken = 0
+            self.spent += _SLICE_RECORDS
+            if self._reader.is_done:
+                self._reader = None
             return True
-        try:
-            body = _body_here(batch, header)
-        except OdradekError as fault:
-            self._unread, self._fault = header, fault
-            raise
-        if body is None:
-            self._unread = header
-            self._call = partial(body_of, batch, header)
-        else:
-            self._reader = self._reader_of(body, header)
+        return self._decompress() if self._undecoded else self._begin_run()
+
+    def _begin_run(self) -> bool:
+        run = self._walk.next(max(self.next_offset, self._end))
+        if run is None:
+            return False
+        self.spent += _BATCH_WORK * run.steps
+        self._run, self._end, self.epoch = run, run.end, run.epoch
+        self._undecoded.extend(run.batches)
         return True
 
-    def _reader_of(self, body: bytes, header: BatchHeader) -> TupleReader[ConsumerRecord]:
-        topic, number = self.partition
-        after = (header.leader_epoch, header.is_log_append_time)
-        return TupleReader(ConsumerRecord, (topic, number), after, body, header, self._first)
+    def _decompress(self) -> bool:
+        assert self._run is not None
+        decode = partial(self._decoder.decode, self.partition, self._run, tuple(self._undecoded))
+        try:
+            if self._decoder.is_quick(self._undecoded):
+                self._read_by(decode(is_here=True))
+                return True
+        except DecompressionLimit:
+            pass
+        except OdradekError as fault:
+            self._fault = fault
+            raise
+        self._call = partial(decode, is_here=False)
+        return False
+
+    def _read_by(self, found: Decoded[ConsumerRecord]) -> None:
+        for _ in range(found.batches):
+            self._undecoded.popleft()
+        self._reader = None if found.reader.is_done else found.reader
 
     def _step_over(self) -> None:
-        """At the end of a batch the next offset is the one behind the batch, whatever records it holds."""
-        if self._taken >= len(self._batch) and self._is_between_batches:
-            self.next_offset = max(self.next_offset, self._batch_end)
+        """Behind the last record of a run the next offset is the one behind the run, whatever it holds."""
+        if self._taken >= len(self._ready) and self._is_between_runs:
+            self.next_offset = max(self.next_offset, self._end)
 
 
-def _body_here(batch: memoryview, header: BatchHeader) -> bytes | None:
-    """The records of a batch, uncompressed; None if decompressing them takes long."""
-    if header.codec == Codec.NONE:
-        return body_of(batch, header)
-    if header.size_bytes > COMPRESSED_HERE_BYTES_MAX:
-        return None
-    try:
-        return body_of(batch, header, bytes_max=DECOMPRESSED_HERE_BYTES_MAX, blocks_free=BLOCKS_HERE_MAX)
-    except DecompressionLimit:
-        return None
+def _converted(wanted: list[ConsumerRecord], convert: Convert, has_others: bool) -> list[ConsumerRecord]:
+    """The records up to the first that cannot be converted; raises only if that is the first of all."""
+    taken: list[ConsumerRecord] = []
+    for record in wanted:
+        try:
+            taken.append(convert(record))
+        except Exception:
+            if has_others or taken:
+                return taken
+            raise
+    return taken

@@ -5,6 +5,7 @@ due           C3  one request per node, for all fetchable partitions that it lea
               C6  a partition with data in the queue or next in line is not fetched
 outcome       C4  per partition one completed fetch at the queue's end; an answer that names other
                   partitions than the request is ignored whole
+prepare           decodes ahead of `take`
 take          C4  parses one completed fetch at a time, the next in line, which keeps its unread rest
               C5  it must still be assigned, and its next offset be the position; paused ones are kept
 """
@@ -29,6 +30,7 @@ from odradek.client.core.consumer.completed_fetch import (
 from odradek.client.core.consumer.fetch_figures import FetchFigures
 from odradek.client.core.consumer.fetch_session import FetchSession, SessionRequest, Wanted
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
+from odradek.client.core.consumer.run_decoding import RunDecoder
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToNode
 from odradek.client.refusal import known_code, name_of
@@ -115,7 +117,15 @@ class Fetcher:
         # What came and was not returned yet, the oldest first, without the next in line.
         self._queue: deque[CompletedFetch] = deque()
         self._next: CompletedFetch | None = None
+        self._decoder = RunDecoder(ConsumerRecord)
+        # How the application takes records: as columns with or without headers; None: as objects.
+        self._with_headers: bool | None = None
         self.figures = FetchFigures(options.sampling)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all that came was returned."""
+        return self._next is None and not self._queue
 
     @property
     def has_data(self) -> bool:
@@ -305,6 +315,7 @@ class Fetcher:
                         data,
                         is_committed_only=self._options.is_committed_only,
                         checks_crc=self._options.checks_crc,
+                        decoder=self._decoder,
                     )
                 )
             return
@@ -355,6 +366,7 @@ class Fetcher:
         It may return none although there is data, after much work or before a call `away`: take again then.
         """
         found: list[ConsumerRecord] = []
+        self._with_headers = None
 
         def read(current: CompletedFetch, left: int) -> int | None:
             if current.columns is not None:
@@ -369,6 +381,7 @@ class Fetcher:
     def take_columns(self, count: int, *, with_headers: bool) -> list[Piece]:
         """`take` without an object per record: up to `count` rows, each piece of one partition."""
         found: list[Piece] = []
+        self._with_headers = with_headers
 
         def read(current: CompletedFetch, left: int) -> int | None:
             columns = current.as_columns(with_headers=with_headers)
@@ -409,13 +422,26 @@ class Fetcher:
         finally:
             self._queue.extendleft(reversed(kept))
 
+    def prepare(self) -> bool:
+        """Decode, between two calls of `take`, some of what the next one returns, in the same form.
+
+        Returns whether there is more to decode ahead; no position moves.
+        """
+        if self._next is None and self._queue and self._is_takeable(self._queue[0]):
+            self._next = self._queue.popleft()
+        current = self._next
+        if current is None or not self._is_takeable(current):
+            return False
+        if self._with_headers is not None:
+            columns = current.as_columns(with_headers=self._with_headers)
+            return columns is not None and columns.prepare()
+        return current.columns is None and current.prepare()
+
     @property
     def away(self) -> Away | None:
         """What is to be called elsewhere before `take` returns more; None while it need not be."""
         current = self._next
-        if current is None or not self._is_current(current) or not self._is_returnable(current.partition):
-            return None
-        return current.away
+        return current.away if current is not None and self._is_takeable(current) else None
 
     def _read(self, current: CompletedFetch, count: int, read: _Read, *, is_first: bool) -> int:
         """Read from the next in line; returns 0 where an error follows what was found."""
@@ -448,6 +474,9 @@ class Fetcher:
         """Whether it is still assigned and continues at the position (C5)."""
         state = self._subscription.states.get(completed.partition)
         return state is not None and state.phase is Phase.FETCHING and state.offset == completed.next_offset
+
+    def _is_takeable(self, completed: CompletedFetch) -> bool:
+        return self._is_current(completed) and self._is_returnable(completed.partition)
 
     def _is_returnable(self, partition: TopicPartition) -> bool:
         state = self._subscription.states.get(partition)

@@ -1,0 +1,96 @@
+"""Decodes, between two polls of a consumer, some of the records that the next poll returns (C2).
+
+    ahead = DecodeAhead(fetcher, loop)
+    driver.run(ahead)          it looks after every event whether something has come
+    await ahead.decoded()      a poll waits for what the next records need of another thread
+
+Invariants: it works in slices, each in a step of the loop of its own, and makes a call that takes long on
+another thread, once. A poll that is cancelled meanwhile loses nothing: the result is taken over all the same.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from odradek.base.errors import OdradekError
+from odradek.client.core.consumer.completed_fetch import Away
+from odradek.client.core.consumer.fetcher import Fetcher
+from odradek.client.core.requests import Outcome, Send
+
+
+class DecodeAhead:
+    """See the module; a `Core` that sends nothing."""
+
+    def __init__(self, fetcher: Fetcher, loop: asyncio.AbstractEventLoop) -> None:
+        self._fetcher = fetcher
+        self._loop = loop
+        self._is_scheduled = False
+        # The call on another thread that was begun last, until its result was taken over.
+        self._begun: tuple[Away, asyncio.Future[Any]] | None = None
+
+    async def decoded(self) -> bool:
+        """Wait for the call that the next records need; returns False if they need none.
+
+        Raises what is no fault of the records: lack of memory, say.
+        """
+        away = self._fetcher.away
+        if away is None:
+            return False
+        future = self._begin(away)
+        await asyncio.wait({future})
+        error = future.exception()
+        if error is not None and not isinstance(error, OdradekError):
+            raise error
+        return True
+
+    # --- as a core
+
+    def due(self, now_ms: int) -> Sequence[Send]:
+        """See `Core`: nothing is sent, but decoding goes on."""
+        self._go_on()
+        return ()
+
+    def outcome(self, outcome: Outcome, now_ms: int) -> None:
+        """See `Core`; nothing was sent."""
+
+    def next_deadline_ms(self) -> int | None:
+        """See `Core`."""
+        return None
+
+    # --- helpers
+
+    def _go_on(self) -> None:
+        if not self._is_scheduled and not self._fetcher.is_empty:
+            self._is_scheduled = True
+            self._loop.call_soon(self._step)
+
+    def _step(self) -> None:
+        self._is_scheduled = False
+        if self._fetcher.prepare():
+            self._go_on()
+        elif (away := self._fetcher.away) is not None:
+            self._begin(away)
+
+    def _begin(self, away: Away) -> asyncio.Future[Any]:
+        """Have a call made on another thread, unless it is under way there."""
+        if self._begun is not None and self._begun[0].call is away.call:
+            return self._begun[1]
+        future = self._loop.run_in_executor(None, away.call)
+        self._begun = away, future
+        future.add_done_callback(partial(self._take_over, away))
+        return future
+
+    def _take_over(self, away: Away, future: asyncio.Future[Any]) -> None:
+        if self._begun is not None and self._begun[1] is future:
+            self._begun = None
+        if future.cancelled():
+            return
+        error = future.exception()
+        if error is None:
+            away.of.has(away, future.result())
+        elif isinstance(error, OdradekError):
+            away.of.has(away, error)
+        else:
+            return  # the next poll makes the call again, and raises it
+        self._go_on()

@@ -1,0 +1,109 @@
+"""Records are decoded between two polls, on other threads where that takes long."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from odradek.base.errors import InvalidRecord
+from odradek.client.aio.decode_ahead import DecodeAhead
+from odradek.client.core.consumer.completed_fetch import Away, CompletedFetch
+from odradek.client.core.consumer.fetcher import Fetcher
+
+pytestmark = pytest.mark.asyncio
+
+
+class Completed:
+    """A completed fetch that needs one call elsewhere."""
+
+    def __init__(self) -> None:
+        self.results: list[Any] = []
+
+    def has(self, away: Away, result: Any) -> None:
+        self.results.append(result)
+
+
+class Fetches:
+    """A fetcher with some slices of work, and a call elsewhere behind them."""
+
+    def __init__(self, slices: int, call: Callable[[], Any] | None = None) -> None:
+        self.slices = slices
+        self.completed = Completed()
+        self._call = call
+        self.is_empty = False
+
+    def prepare(self) -> bool:
+        self.slices -= self.slices > 0
+        return self.slices > 0
+
+    @property
+    def away(self) -> Away | None:
+        if self._call is None or self.slices or self.completed.results:
+            return None
+        return Away(cast(CompletedFetch, self.completed), self._call)
+
+
+def ahead_of(fetches: Fetches) -> DecodeAhead:
+    return DecodeAhead(cast(Fetcher, fetches), asyncio.get_running_loop())
+
+
+async def test_c2_it_decodes_a_slice_in_each_step_of_the_loop() -> None:
+    fetches = Fetches(3)
+    ahead = ahead_of(fetches)
+    assert not ahead.due(0)
+    ahead.due(0)
+    left = []
+    for _ in range(4):
+        left.append(fetches.slices)
+        await asyncio.sleep(0)
+    assert left == [3, 2, 1, 0]
+    assert not await ahead.decoded()
+
+
+async def test_nothing_is_done_while_nothing_came() -> None:
+    fetches = Fetches(3)
+    fetches.is_empty = True
+    ahead_of(fetches).due(0)
+    await asyncio.sleep(0)
+    assert fetches.slices == 3
+
+
+async def test_a_call_elsewhere_is_made_once_for_the_polls_that_need_it() -> None:
+    threads = []
+    goes_on = threading.Event()
+
+    def call() -> str:
+        goes_on.wait(10)
+        threads.append(threading.current_thread())
+        return "decoded"
+
+    fetches = Fetches(1, call)
+    ahead = ahead_of(fetches)
+    ahead.due(0)
+    await asyncio.sleep(0)  # the call is made ahead of the poll
+    poll = asyncio.create_task(ahead.decoded())
+    await asyncio.sleep(0)
+    poll.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await poll
+    goes_on.set()
+    assert await ahead.decoded()
+    assert fetches.completed.results == ["decoded"]
+    assert len(threads) == 1
+    assert threads[0] is not threading.current_thread()
+
+
+async def test_a_fault_of_the_records_is_theirs_and_another_one_the_polls() -> None:
+    faults: list[Exception] = [MemoryError(), InvalidRecord("torn")]
+
+    def call() -> None:
+        raise faults.pop(0)
+
+    fetches = Fetches(0, call)
+    ahead = ahead_of(fetches)
+    with pytest.raises(MemoryError):
+        await ahead.decoded()
+    assert await ahead.decoded()
+    assert [str(one) for one in fetches.completed.results] == ["torn"]
