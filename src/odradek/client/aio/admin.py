@@ -14,6 +14,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from odradek.client.aio.admin_method import Method, shown
+from odradek.client.aio.argument_types import check_arguments
 from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.operations import Operations
 from odradek.client.core.admin import (
@@ -50,6 +51,7 @@ def _method(operation: Callable[P, Operation[T]]) -> Method[P, Coroutine[Any, An
         self: "Admin", /, *arguments: object, timeout: float | None = None, **named: object
     ) -> T:
         timeout = None if timeout is None else seconds_of(timeout)
+        check_arguments(operation, arguments, named)
         return await self.carry_out(begin(*arguments, **named), operation.__name__, timeout=timeout)
 
     # `wraps` alone shows the operation's, in which the first argument would stand for the client.
@@ -58,7 +60,9 @@ def _method(operation: Callable[P, Operation[T]]) -> Method[P, Coroutine[Any, An
 
 
 class Admin(Operations):
-    """An admin client on the running loop; see the module. It raises ApiError for refusals.
+    """An admin client on the running loop; see the module.
+
+    Its methods raise ApiError for refusals, and TypeError for arguments of other types than they declare.
 
     Settings have Kafka's names, in the mapping `settings`, or Python's, as arguments
     (`request_timeout_ms=5_000`).
