@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,6 +26,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PORTS: Final = ("9092", "8080")
 SERVE: Final = "odradek serve"
+DESCRIBE: Final = "odradek describe"
+SETTLES_S: Final = 10.0
+"""How long a description is asked for again: a fetch of the command before still waits half a second."""
 ERRORS: Final = "errors"
 """The file for what the broker that runs writes to its standard error output."""
 BROKERS_MAX: Final = 3
@@ -70,7 +74,11 @@ class Terminal:
         """Run a command; returns what it printed instead of what the page says, or None."""
         if typed.command.startswith(SERVE):
             return self._serve(typed)
-        return difference(typed, self.directory, self.environment)
+        asked_until_s = time.monotonic() + (SETTLES_S if typed.command.startswith(DESCRIBE) else 0)
+        while found := difference(typed, self.directory, self.environment):
+            if time.monotonic() > asked_until_s:
+                break
+        return found
 
     def _serve(self, typed: Typed) -> str | None:
         self.end()
