@@ -11,12 +11,15 @@ another thread, once. A poll that is cancelled meanwhile loses nothing: the resu
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from odradek.base.errors import OdradekError
 from odradek.client.core.consumer.completed_fetch import Away
 from odradek.client.core.consumer.fetcher import Fetcher
 from odradek.client.core.requests import Outcome, Send
+
+# After an event: the application's thread is to have its records first, and shares the interpreter's lock.
+_BEGINS_S: Final = 0.001
 
 
 class DecodeAhead:
@@ -47,8 +50,10 @@ class DecodeAhead:
     # --- as a core
 
     def due(self, now_ms: int) -> Sequence[Send]:
-        """See `Core`: nothing is sent, but decoding goes on."""
-        self._go_on()
+        """See `Core`: nothing is sent, but decoding begins."""
+        if not self._is_scheduled and not self._fetcher.is_empty:
+            self._is_scheduled = True
+            self._loop.call_later(_BEGINS_S, self._step)
         return ()
 
     def outcome(self, outcome: Outcome, now_ms: int) -> None:
@@ -60,15 +65,10 @@ class DecodeAhead:
 
     # --- helpers
 
-    def _go_on(self) -> None:
-        if not self._is_scheduled and not self._fetcher.is_empty:
-            self._is_scheduled = True
-            self._loop.call_soon(self._step)
-
     def _step(self) -> None:
-        self._is_scheduled = False
-        if self._fetcher.prepare():
-            self._go_on()
+        self._is_scheduled = self._fetcher.prepare()
+        if self._is_scheduled:
+            self._loop.call_soon(self._step)
         elif (away := self._fetcher.away) is not None:
             self._begin(away)
 
@@ -93,4 +93,5 @@ class DecodeAhead:
             away.of.has(away, error)
         else:
             return  # the next poll makes the call again, and raises it
-        self._go_on()
+        if not self._is_scheduled:
+            self._step()

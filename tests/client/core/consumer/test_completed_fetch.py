@@ -175,6 +175,21 @@ def test_what_is_prepared_is_what_is_taken_and_moves_no_position() -> None:
     assert not one.prepare()
 
 
+def test_what_follows_is_prepared_before_all_is_taken() -> None:
+    """A poll that takes records of two runs need not decode the second one."""
+    one = completed(b"".join(numbered_batch(base, 700, epoch=base) for base in (0, 700, 1_400)))
+    prepared(one)
+    assert taken(one, 600) == list(range(600))
+    assert (one.next_offset, one.epoch) == (600, 0)
+    prepared(one)
+    assert taken(one, 800) == list(range(600, 1_400))
+    assert one.spent == 0
+    assert (one.next_offset, one.epoch) == (1_400, 700), "those of what is taken, not of what is decoded"
+    assert taken(one, 800) == list(range(1_400, 2_100))
+    assert one.is_exhausted
+    assert one.epoch == 1_400
+
+
 def test_prepare_decodes_a_few_records_ahead() -> None:
     one = completed(numbered_batch(0, 3_000))
     prepared(one)

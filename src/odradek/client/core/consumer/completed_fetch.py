@@ -121,7 +121,7 @@ class CompletedFetch:
         self.next_offset = fetched_at
         """What the position must be for the next record to be returned (C5)."""
         self.epoch: LeaderEpoch = NO_EPOCH
-        """The leader epoch of the last batch read."""
+        """The leader epoch of the last batch taken, or stepped over."""
 
     @property
     def is_exhausted(self) -> bool:
@@ -192,7 +192,8 @@ class CompletedFetch:
                 return found
             found += taken
             self._taken += len(taken)
-            self.next_offset = wanted[len(taken) - 1].offset + 1
+            last = wanted[len(taken) - 1]
+            self.next_offset, self.epoch = last.offset + 1, last.leader_epoch
             if len(taken) < len(wanted):
                 return found
         # What follows may be batches without records for the application.
@@ -207,7 +208,7 @@ class CompletedFetch:
         if self.columns is not None:
             return self.columns.prepare()
         ready = len(self._ready) - self._taken
-        if self._fault is not None or ready >= _AHEAD_RECORDS or (ready and self._reader is None):
+        if self._fault is not None or ready >= _AHEAD_RECORDS:
             return False
         self.spent = 0
         with suppress(OdradekError):
@@ -241,7 +242,7 @@ class CompletedFetch:
         if run is None:
             return False
         self.spent += _BATCH_WORK * run.steps
-        self._run, self._end, self.epoch = run, run.end, run.epoch
+        self._run, self._end = run, run.end
         self._undecoded.extend(run.batches)
         return True
 
@@ -267,8 +268,8 @@ class CompletedFetch:
 
     def _step_over(self) -> None:
         """Behind the last record of a run the next offset is the one behind the run, whatever it holds."""
-        if self._taken >= len(self._ready) and self._is_between_runs:
-            self.next_offset = max(self.next_offset, self._end)
+        if self._run is not None and self._taken >= len(self._ready) and self._is_between_runs:
+            self.next_offset, self.epoch = max(self.next_offset, self._end), self._run.epoch
 
 
 def _converted(wanted: list[ConsumerRecord], convert: Convert, has_others: bool) -> list[ConsumerRecord]:
