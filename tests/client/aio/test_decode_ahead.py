@@ -9,6 +9,7 @@ import pytest
 
 from odradek.base.errors import InvalidRecord
 from odradek.client.aio.decode_ahead import DecodeAhead
+from odradek.client.aio.driver import Driver
 from odradek.client.core.consumer.completed_fetch import Away, CompletedFetch
 from odradek.client.core.consumer.fetcher import Fetcher
 
@@ -45,8 +46,15 @@ class Fetches:
         return Away(cast(CompletedFetch, self.completed), self._call)
 
 
-def ahead_of(fetches: Fetches) -> DecodeAhead:
-    return DecodeAhead(cast(Fetcher, fetches), asyncio.get_running_loop())
+class Connections:
+    """A driver, of which only is known whether it is closed."""
+
+    is_closed = False
+
+
+def ahead_of(fetches: Fetches, connections: Connections | None = None) -> DecodeAhead:
+    driver = cast(Driver, connections or Connections())
+    return DecodeAhead(cast(Fetcher, fetches), driver, asyncio.get_running_loop())
 
 
 async def test_c2_it_decodes_a_slice_in_each_step_of_the_loop() -> None:
@@ -70,6 +78,18 @@ async def test_nothing_is_done_while_nothing_came() -> None:
     ahead.due(0)
     assert not ahead._is_scheduled
     assert fetches.slices == 3
+
+
+async def test_nothing_is_begun_when_the_client_is_closed() -> None:
+    connections, fetches = Connections(), Fetches(3)
+    ahead = ahead_of(fetches, connections)
+    ahead.due(0)
+    while fetches.slices == 3:
+        await asyncio.sleep(0)
+    connections.is_closed = True
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert fetches.slices == 2
 
 
 async def test_a_call_elsewhere_is_made_once_for_the_polls_that_need_it() -> None:

@@ -1,11 +1,12 @@
 """Decodes, between two polls of a consumer, some of the records that the next poll returns (C2).
 
-    ahead = DecodeAhead(fetcher, loop)
+    ahead = DecodeAhead(fetcher, driver, loop)
     driver.run(ahead)          it looks after every event whether something has come
     await ahead.decoded()      a poll waits for what the next records need of another thread
 
 Invariants: it works in slices, each in a step of the loop of its own, and makes a call that takes long on
 another thread, once. A poll that is cancelled meanwhile loses nothing: the result is taken over all the same.
+When the driver is closed nothing more is begun.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from odradek.base.errors import OdradekError
+from odradek.client.aio.driver import Driver
 from odradek.client.core.consumer.completed_fetch import Away
 from odradek.client.core.consumer.fetcher import Fetcher
 from odradek.client.core.requests import Outcome, Send
@@ -25,8 +27,9 @@ _BEGINS_S: Final = 0.001
 class DecodeAhead:
     """See the module; a `Core` that sends nothing."""
 
-    def __init__(self, fetcher: Fetcher, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, fetcher: Fetcher, driver: Driver, loop: asyncio.AbstractEventLoop) -> None:
         self._fetcher = fetcher
+        self._driver = driver
         self._loop = loop
         self._is_scheduled = False
         # The call on another thread that was begun last, until its result was taken over.
@@ -66,6 +69,8 @@ class DecodeAhead:
     # --- helpers
 
     def _step(self) -> None:
+        if self._driver.is_closed:
+            return
         self._is_scheduled = self._fetcher.prepare()
         if self._is_scheduled:
             self._loop.call_soon(self._step)
