@@ -288,7 +288,8 @@ class SessionEnded:
     """
 
     is_told: bool = True
-    """Whether the store said so; otherwise it was silent for the session timeout, and may be gone itself."""
+    """Whether the store said so; otherwise it is connected and was silent for the session timeout, or the
+    session could not be opened."""
 
 
 StoreEvent: TypeAlias = WatchFired | StoreReplied | SessionOpened | Reconnected | SessionEnded

@@ -1,7 +1,10 @@
 """A session with a metadata store in another process: a `MetadataStore` over a connection that may break.
 
 Each session has a connection of its own, because the server ends the session with the connection. The
-server's process may restart: the session then outlives the connection, and comes back over the next one.
+server's process may restart: the session then outlives the connection, and comes back over the next one,
+however long there was no server. Only a server ends sessions, so nobody else leads what this process leads.
+If each process gave up its session meanwhile, the first one to register would be all that the cluster has,
+would lead everything, and clients would forget the others.
 
     IDLE      no session: before `open`, and after `SessionEnded`
     OPENING   connecting, greeted, asking for a session
@@ -17,12 +20,14 @@ server's process may restart: the session then outlives the connection, and come
                 CLOSING              -> CLOSED
     came back   AWAY                 -> OPEN     what was on its way gets CONNECTION_LOSS, then Reconnected;
                                                  then what was submitted meanwhile is sent
-    ended       OPENING, OPEN, AWAY  -> IDLE     SessionEnded: the server said so, or the lease has run out
+    ended       OPENING, OPEN, AWAY  -> IDLE     SessionEnded: the server said so
+    silent      OPENING, OPEN        -> IDLE     SessionEnded: nothing has come for the session timeout
+                AWAY                 -> AWAY     it connects again
     close       any                  -> CLOSING, CLOSED
 
-`remote_session` has what sessions with ZooKeeper do, too. A lease runs out when nothing has come from the
-server for the session timeout (`SessionEnded.is_told` is False then). The server may still hold the session,
-so the next `open` names it and the server ends it first.
+`remote_session` has what sessions with ZooKeeper do, too. A server that is connected and silent may be cut
+off from this process in one direction: this process gives up the session (`SessionEnded.is_told` is False
+then). The server may still hold it, so the next `open` names it and the server ends it first.
 
 Operations above the store's limits are not sent; they are answered with TOO_LARGE in their turn.
 """
@@ -265,23 +270,35 @@ class ClientSession(RemoteSession[ToClient, Message, Call, _Attempt]):
         self._plan(interval_ms)
 
     def _on_tick(self, now_ms: int) -> None:
-        if now_ms - self._heard_ms >= self._timeout_ms:
-            if self.state is SessionState.CLOSING:
+        is_silent = now_ms - self._heard_ms >= self._timeout_ms
+        match self.state:
+            case SessionState.AWAY if self._attempt is None:
+                self._redial_ms = min(2 * self._redial_ms, REDIAL_MS_MAX)
+                self._dial()
+            case SessionState.AWAY if is_silent:
+                self._drop_attempt()
+            case SessionState.CLOSING if is_silent:
                 self._finish_closing()
-            elif self.state is SessionState.OPENING:
+                return
+            case SessionState.OPENING if is_silent:
                 self._note_failed(f"it was silent for {self._timeout_ms} ms")
                 self._end(is_told=False)
-            else:
+                return
+            case SessionState.OPEN if is_silent:
                 _log.warning("the metadata store was silent for the session timeout, %d ms", self._timeout_ms)
                 self._end(is_told=False)
-            return
-        if self.state is SessionState.AWAY and self._attempt is None:
-            self._redial_ms = min(2 * self._redial_ms, REDIAL_MS_MAX)
-            self._dial()
+                return
         self.send_heartbeat()
         self._plan_tick()
 
+    def _drop_attempt(self) -> None:
+        """Give up a connection over which nothing comes; the next tick makes another one."""
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None and attempt.link is not None:
+            attempt.link.abort()
+
     def _dial(self) -> None:
+        self._heard_ms = self._awake.now_ms
         self._attempt = Attempt(self)
         self._dialer.dial(self._attempt)
 

@@ -12,7 +12,8 @@ Half: the lease of a session begins with the last heartbeat, which may be a thir
 the stand-still.
 
 A broker that cannot reach the store keeps its roles: whether the store or the broker is cut off is unknown.
-Its session then ends without the store's word, so its roles are in doubt only once there is a next session.
+If it gives up a session with a silent store, without the store's word, its roles are in doubt only once there
+is a next session.
 """
 
 from collections.abc import Callable, Iterable
