@@ -57,9 +57,9 @@ _worlds = count()
 def shared_server() -> ZooKeeperServer:
     """A server for all worlds of this process; it is killed at the end. Raises ZooKeeperMissing."""
     folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)  # also where there is no ZooKeeper to start
     server = ZooKeeperServer(Path(folder.name))
     server.start()
-    atexit.register(folder.cleanup)
     atexit.register(server.kill)
     return server
 
