@@ -26,6 +26,7 @@ from odradek.net.request_pipeline import ConnectionFailed
 T = TypeVar("T")
 
 _LOOK_S: Final = 0.02
+_AWAY: Final = {ErrorCode.NOT_CONTROLLER, ErrorCode.NETWORK_EXCEPTION}
 
 
 def move_leader(
@@ -95,7 +96,8 @@ def _decided(admin: Admin, ask: Callable[[], Operation[T]], deadline_s: float) -
         try:
             return admin.carry_out(ask())
         except ApiError as error:
-            is_away = isinstance(error, ConnectionFailed) or error.code is ErrorCode.NOT_CONTROLLER
+            # Of elements that are refused together only the code says that the controller is away.
+            is_away = isinstance(error, ConnectionFailed) or error.code in _AWAY
             if not is_away or time.monotonic() > deadline_s:
                 raise
         time.sleep(_LOOK_S)
