@@ -88,8 +88,8 @@ async def open_transaction(scene: Scene) -> Stuck:
     if scene.chance.random() < 0.3:
         _set_clocks(scene)
     await asyncio.sleep(scene.chance.uniform(0, 40))
-    assert producer._core is not None
-    identity = producer._core.identity
+    assert producer._parts is not None
+    identity = producer._parts.core.identity
     assert identity is not None
     data = {"partition": "orders-0", "position": records, "producer_id": identity.producer_id}
     return Stuck(consumer, Expected(Cause.OPEN_TRANSACTION, data, since_ms=begun_ms))

@@ -86,18 +86,29 @@ class BatchBuilder:
         header.record_count += 1
         return header.base_offset + delta
 
-    def fill(self, body: Buffer, count: int, base_timestamp_ms: int, max_timestamp_ms: int) -> None:
-        """Make `body`, `count` encoded records with offset deltas from 0, the records of an empty batch."""
-        header = self._header
-        assert not header.record_count
-        self._body += body
-        header.base_timestamp, header.max_timestamp = base_timestamp_ms, max_timestamp_ms
-        header.record_count, header.last_offset_delta = count, count - 1
-
     def build(self) -> bytearray:
         """Returns the batch's bytes; it must have at least one record."""
         assert self._header.record_count, "a batch without records"
         return assemble_batch(self._header, self._body, self.codec, self.level)
+
+
+def batch_of(
+    body: Buffer,
+    count: int,
+    base_timestamp_ms: int,
+    max_timestamp_ms: int,
+    *,
+    codec: int,
+    level: int | None = None,
+    is_transactional: bool = False,
+) -> bytearray:
+    """A producer's batch of `count` encoded records, whose deltas are to the first of them."""
+    assert count, "a batch without records"
+    header = blank_header()
+    header.attributes = TRANSACTIONAL_BIT * is_transactional
+    header.base_timestamp, header.max_timestamp = base_timestamp_ms, max_timestamp_ms
+    header.record_count, header.last_offset_delta = count, count - 1
+    return assemble_batch(header, body, codec, level)
 
 
 def rebuild_batch(

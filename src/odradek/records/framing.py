@@ -21,7 +21,7 @@ from odradek.base.ids import Offset
 from odradek.records.blocks import BLOCKS_MAX, DecompressionLimit
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec, decompress, discard
 from odradek.records.header import HEADER_BYTES, BatchHeader
-from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, append_varint, read_bits, read_varint
+from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, VARINTS, read_bits, read_varint
 from odradek.records.work import Away, RecordSteps
 
 RecordHeaders: TypeAlias = tuple[tuple[bytes, bytes | None], ...]
@@ -41,6 +41,11 @@ BLOCKS_HERE_MAX = 64
 DECOMPRESSED_USUAL_BYTES_MAX = 8 << 20
 
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
+
+# What records that are written begin with, behind their length; the length of what is null; and no headers.
+_ATTRIBUTES = b"\0"
+_NULL = bytes((NULL_BITS,))
+_NO_HEADERS = b"\0"
 
 
 class Record(NamedTuple):
@@ -229,25 +234,34 @@ def append_record(
     headers: RecordHeaders = (),
 ) -> None:
     """Append one record's bytes to the uncompressed records of a batch."""
-    content = bytearray(1)
-    append_varint(content, timestamp_delta)
-    append_varint(content, offset_delta)
-    _append_bytes(content, key)
-    _append_bytes(content, value)
-    append_varint(content, len(headers))
-    for name, header_value in headers:
-        _append_bytes(content, name)
-        _append_bytes(content, header_value)
-    append_varint(target, len(content))
-    target += content
+    numbers = VARINTS
+    stamp, delta = numbers[timestamp_delta], numbers[offset_delta]
+    key_length, value_length = _NULL, _NULL
+    if key is None:
+        key = b""
+    else:
+        key_length = numbers[len(key)]
+    if value is None:
+        value = b""
+    else:
+        value_length = numbers[len(value)]
+    rest = _encoded_headers(headers) if headers else _NO_HEADERS
+    content_bytes = (
+        len(stamp) + len(delta) + len(key_length) + len(key) + len(value_length) + len(value) + len(rest) + 1
+    )
+    # One copy, and no objects but the parts that are there already: producers are here with every record.
+    target += b"".join(
+        (numbers[content_bytes], _ATTRIBUTES, stamp, delta, key_length, key, value_length, value, rest)
+    )
 
 
-def _append_bytes(target: bytearray, content: bytes | None) -> None:
-    if content is None:
-        target.append(NULL_BITS)
-        return
-    append_varint(target, len(content))
-    target += content
+def _encoded_headers(headers: RecordHeaders) -> bytes:
+    encoded = bytearray(VARINTS[len(headers)])
+    for name, content in headers:
+        for one in (name, content):
+            encoded += _NULL if one is None else VARINTS[len(one)]
+            encoded += one or b""
+    return bytes(encoded)
 
 
 def _read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:

@@ -5,9 +5,11 @@
     bytes    00   01   02   03     7e    80 01   d8 04
 
 "Bits" are the number before the sign is taken out of its lowest bit. Code that reads many of them decodes
-one and two bytes inline (see `record_check`); this module has the general functions. Padding, a number in
-more bytes than it needs, is accepted, as by every reader of Kafka's.
+one and two bytes inline (see `record_check`); code that writes many of them takes their bytes from `VARINTS`.
+Padding, a number in more bytes than it needs, is accepted, as by every reader of Kafka's.
 """
+
+from typing import Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord
@@ -17,6 +19,24 @@ LONG_BYTES_MAX = 10
 # The bits of -1, the length of what is null.
 NULL_BITS = 1
 _LONG_MASK = (1 << 64) - 1
+# The numbers of at most two bytes that are not negative: nearly all deltas and lengths.
+_KEPT: Final = range(1 << 13)
+
+
+class _Varints(dict[int, bytes]):
+    """The bytes of any signed number of at most 64 bits; those of `_KEPT` are made once."""
+
+    def __missing__(self, value: int) -> bytes:
+        made = bytearray()
+        append_varint(made, value)
+        encoded = bytes(made)
+        if value in _KEPT:
+            self[value] = encoded
+        return encoded
+
+
+VARINTS: Final = _Varints()
+"""`VARINTS[300]` are the bytes of 300."""
 
 
 def append_varint(target: bytearray, value: int) -> None:

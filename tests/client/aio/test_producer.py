@@ -59,13 +59,14 @@ async def test_a_topic_that_is_not_used_is_forgotten_and_known_again_when_it_is(
     settings = {"metadata.max.age.ms": 10_000, "metadata.max.idle.ms": 60_000}
     async with Producer(cluster.bootstrap_servers, settings=settings) as producer:
         await (await producer.send("orders", b"lamp"))
-        assert producer._driver is not None
+        assert producer._parts is not None
+        view = producer._parts.driver.view
         for _ in range(9):
             await asyncio.sleep(10)
             await producer.partitions_for("orders")  # that is a use, too
-        assert "orders" in producer._driver.view.topics
+        assert "orders" in view.topics
         await asyncio.sleep(80)
-        assert not producer._driver.view.topics
+        assert not view.topics
         await (await producer.send("orders", b"table"))
     assert [one.text for one in await cluster.records("orders")] == ["lamp", "table"]
 

@@ -43,8 +43,8 @@ class BatchAdding:
         self, partition: TopicPartition, records: EncodedRecords, rows: RowNumbers, delivery: RowsDelivery
     ) -> None:
         """Add a batch, whose records are these rows of `delivery`. Raises ApiError after `max.block.ms`."""
-        place = await self._host.until(
+        batch = await self._host.until(
             lambda: self._core.append_encoded(partition, records, self._driver.now_ms) or MEMORY,
             self._settings.max_block_ms,
         )
-        self._deliveries.rows_of(place, rows, delivery)
+        self._deliveries.rows_of(batch, rows, delivery)

@@ -1,17 +1,19 @@
-"""The futures of a producer's records: each gets its receipt, or the error that kept it from being stored.
+"""The receivers of a producer's records: each gets its receipt, or the error that kept it from being stored.
 
-It stands between the driver and the core of a producer, and looks after each event at what became of batches.
+A receiver is a future of the loop, or what the blocking producer gives to its threads. This stands between
+the driver and the core of a producer, and looks after each event at what became of batches.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias
+from itertools import count, repeat
+from typing import Any, Protocol, TypeAlias
 
 from odradek.base.errors import ApiError
 from odradek.base.values import value
 from odradek.client.aio.table_deliveries import RowNumbers, TableDelivery
-from odradek.client.core.producer.batch import Done, Encoding, Place
+from odradek.client.core.producer.batch import Batch, Done, Encoding
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.requests import Outcome, Send
 
@@ -31,42 +33,57 @@ class Receipt:
 Tell: TypeAlias = Callable[[str, Receipt | None, Exception | None], None]
 """Is told what has become of a record of a topic: where it is stored, or why it is not acknowledged."""
 
+Give: TypeAlias = Callable[[Sequence[Any], Sequence[Receipt | ApiError]], None]
+"""Gives records' receivers, in their order, what became of each."""
+
+
+def give_futures(futures: Sequence["asyncio.Future[Receipt]"], found: Sequence[Receipt | ApiError]) -> None:
+    """`Give` for futures of the loop."""
+    for future, outcome in zip(futures, found, strict=True):
+        if future.done():  # its owner has cancelled it
+            continue
+        if isinstance(outcome, Receipt):
+            future.set_result(outcome)
+        else:
+            future.set_exception(outcome)
+
+
+def give_quietly(futures: Sequence["asyncio.Future[Receipt]"], found: Sequence[Receipt | ApiError]) -> None:
+    """`give_futures` in transactions: the commit tells the errors, so nobody need look at the futures."""
+    give_futures(futures, found)
+    for future in futures:
+        if not future.cancelled():
+            future.exception()
+
 
 class _Records:
-    """The records of one batch, in their order: their futures and timestamps."""
+    """The records of one batch, in their order: their receivers and timestamps."""
 
-    __slots__ = ("_tell", "futures", "is_transactional", "timestamps_ms")
+    __slots__ = ("_give", "_tell", "receivers", "timestamps_ms")
 
-    def __init__(self, tell: Tell | None, *, is_transactional: bool) -> None:
-        self._tell = tell
-        self.futures: list[asyncio.Future[Receipt]] = []
+    def __init__(self, give: Give, tell: Tell | None) -> None:
+        self._give, self._tell = give, tell
+        self.receivers: list[object] = []
         self.timestamps_ms: list[int] = []
-        # Whether the commit tells the errors, so that nobody need look at the futures.
-        self.is_transactional = is_transactional
 
     @property
     def count(self) -> int:
-        return len(self.futures)
+        return len(self.receivers)
 
     def end(self, done: Done) -> None:
-        for index in range(done.first, done.first + done.records):
-            future = self.futures[index]
-            receipt: Receipt | None = None
-            error: ApiError | None = None
-            if done.error is None:
-                receipt = _receipt(done, index, self.timestamps_ms[index])
-            else:
-                error = error_of(done, done.error, index)
-            if self._tell is not None:
-                self._tell(done.partition.topic, receipt, error)
-            if future.done():  # its owner has cancelled it
-                continue
-            if receipt is not None:
-                future.set_result(receipt)
-            elif error is not None:
-                future.set_exception(error)
-                if self.is_transactional:
-                    future.exception()
+        found: Sequence[Receipt | ApiError]
+        first, end = done.first, done.first + done.records
+        if done.error is None:
+            found = _receipts(done, self.timestamps_ms[first:end])
+        else:
+            found = [error_of(done, done.error, index) for index in range(first, end)]
+        if self._tell is not None:
+            for one in found:
+                if isinstance(one, Receipt):
+                    self._tell(done.partition.topic, one, None)
+                else:
+                    self._tell(done.partition.topic, None, one)
+        self._give(self.receivers[first:end], found)
 
 
 class RowsDelivery(Protocol):
@@ -97,12 +114,14 @@ class Deliveries:
         core: ProducerCore,
         loop: asyncio.AbstractEventLoop,
         pump: Callable[[], None],
+        give: Give,
         tell: Tell | None = None,
         *,
         is_transactional: bool = False,
     ) -> None:
-        """`pump` lets the driver look at the core; `tell` gets each record's outcome, before its future."""
+        """`pump` lets the driver look at the core; `tell` gets each record's outcome, before its receiver."""
         self._core = core
+        self._give = give
         self._tell = tell
         self._pump = pump
         self._is_transactional = is_transactional
@@ -117,27 +136,22 @@ class Deliveries:
         """The batches with records that have no outcome."""
         return frozenset(self._batches)
 
-    def future_of(self, place: Place, timestamp_ms: int) -> asyncio.Future[Receipt]:
-        """The future of a record that was just appended."""
-        future: asyncio.Future[Receipt] = self._loop.create_future()
-        batch = self._batches.get(place.batch_id)
-        if batch is None:
-            batch = self._batches[place.batch_id] = _Records(
-                self._tell, is_transactional=self._is_transactional
-            )
-        assert isinstance(batch, _Records)
-        assert len(batch.futures) == place.index, "records are appended one after another"
-        batch.futures.append(future)
-        batch.timestamps_ms.append(timestamp_ms)
-        return future
+    def add(self, batch: Batch, receiver: object, timestamp_ms: int) -> None:
+        """The record that was just appended to the batch has this receiver."""
+        records = self._batches.get(batch.id)
+        if records is None:
+            records = self._batches[batch.id] = _Records(self._give, self._tell)
+        assert isinstance(records, _Records)
+        records.receivers.append(receiver)
+        records.timestamps_ms.append(timestamp_ms)
 
     def table(self, records: int) -> TableDelivery:
         """The delivery of a table with so many rows."""
         return TableDelivery(self._loop, records, is_transactional=self._is_transactional)
 
-    def rows_of(self, place: Place, rows: RowNumbers, delivery: RowsDelivery) -> None:
+    def rows_of(self, batch: Batch, rows: RowNumbers, delivery: RowsDelivery) -> None:
         """These rows were just appended as one batch."""
-        self._batches[place.batch_id] = _Rows(rows, delivery)
+        self._batches[batch.id] = _Rows(rows, delivery)
 
     def fail_all(self, error: ApiError) -> None:
         """Give up all records that are not acknowledged."""
@@ -180,10 +194,18 @@ class Deliveries:
             batch.end(done)
 
 
-def _receipt(done: Done, index: int, timestamp_ms: int) -> Receipt:
-    offset = None if done.base_offset < 0 else done.base_offset + index - done.first
-    at_ms = timestamp_ms if done.log_append_time_ms < 0 else done.log_append_time_ms
-    return Receipt(done.partition.topic, done.partition.partition, offset, at_ms)
+def _receipts(done: Done, timestamps_ms: Iterable[int]) -> list[Receipt]:
+    """Where the records are stored that `done` is about, which have these timestamps."""
+    topic, partition = done.partition
+    if done.log_append_time_ms >= 0:
+        timestamps_ms = repeat(done.log_append_time_ms, done.records)
+    if done.base_offset < 0:
+        return [Receipt(topic, partition, None, at_ms) for at_ms in timestamps_ms]
+    offsets = count(done.base_offset)
+    return [
+        Receipt(topic, partition, offset, at_ms)
+        for offset, at_ms in zip(offsets, timestamps_ms, strict=False)
+    ]
 
 
 def error_of(done: Done, error: ApiError, index: int) -> ApiError:

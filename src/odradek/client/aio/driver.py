@@ -68,7 +68,8 @@ class Driver:
     """See the module; used on the thread of its loop."""
 
     def __init__(self, options: DriverOptions, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop: Final = loop
+        """Its loop."""
         self.home = Home(loop)
         """Where its client may be used."""
         self.clock = LoopClock(loop)
@@ -157,7 +158,7 @@ class Driver:
 
     def ask(self, send: Send) -> asyncio.Future[Outcome]:
         """Send one request; the future gets its outcome, also a failure."""
-        found: asyncio.Future[Outcome] = self._loop.create_future()
+        found: asyncio.Future[Outcome] = self.loop.create_future()
 
         finish = partial(_give, found)
         if self._is_closed:
@@ -170,18 +171,18 @@ class Driver:
 
     def ask_server(self, number: int, send: Send) -> asyncio.Future[Outcome]:
         """`ask` of one of the bootstrap servers, wherever the request is for; nothing else is sent before."""
-        found: asyncio.Future[Outcome] = self._loop.create_future()
+        found: asyncio.Future[Outcome] = self.loop.create_future()
         self._owners[send] = partial(_give, found)
         self._link(self._bootstrap[number], _DATA).send(send, send.timeout_ms)
         return found
 
     async def changed(self, timeout_ms: int | None = None) -> None:
         """Return after the next event, or when the time is over."""
-        waiter: asyncio.Future[None] = self._loop.create_future()
+        waiter: asyncio.Future[None] = self.loop.create_future()
         self._waiters.append(waiter)
         handle = None
         if timeout_ms is not None:
-            handle = self._loop.call_later(max(0, timeout_ms) / 1000, _finish, waiter)
+            handle = self.loop.call_later(max(0, timeout_ms) / 1000, _finish, waiter)
         try:
             await waiter
         finally:
@@ -245,7 +246,7 @@ class Driver:
             self._requests += 1
             self._sends.add(1, now_ms)
         for outcome in self.routing.failed(now_ms):
-            self._loop.call_soon(self._finish, outcome)
+            self.loop.call_soon(self._finish, outcome)
 
     def _outcome_for(self, core: Core) -> OnOutcome:
         def give(outcome: Outcome) -> None:

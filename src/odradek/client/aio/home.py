@@ -38,18 +38,18 @@ class Home:
 
     def check(self, client: str, *, only_looks: bool = False) -> None:
         """Raises Misuse where this client must not be used, or, with `only_looks`, not even be looked at."""
+        try:
+            running = asyncio.get_running_loop()
+        except RuntimeError:  # there is none, as in a process that was forked from within a loop
+            running = None
+        if running is self._loop:
+            return
         if self.is_forked:
             raise forked(client)
         if threading.get_ident() != self._thread:
             said = "call it there, as by loop.call_soon_threadsafe"
             raise Misuse(f"{client} belongs to the loop of another thread: {said}")
-        if only_looks:
-            return
-        try:
-            running = asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        if running is not self._loop:
+        if not only_looks and running is not None:
             raise Misuse(f"{client} belongs to another event loop: make a client of its own here")
 
 

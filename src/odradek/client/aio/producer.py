@@ -23,15 +23,15 @@ is cancelled is sent all the same.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.extras import missing_extra
-from odradek.base.ids import TopicPartition
 from odradek.client.absent_topics import why_absent
 from odradek.client.aio.arguments import seconds_of
-from odradek.client.aio.deliveries import Deliveries, Receipt
+from odradek.client.aio.deliveries import Deliveries, Give, Receipt, give_futures, give_quietly
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.producer_interceptors import ProducerInterceptor, ProducerInterceptors
@@ -40,6 +40,7 @@ from odradek.client.aio.record_lists import ListDelivery, RecordLists
 from odradek.client.aio.table_deliveries import TableReceipt
 from odradek.client.aio.topic_look import partition_count
 from odradek.client.core.membership.group_metadata import GroupMetadata
+from odradek.client.core.producer.batch import Batch
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.lack import MEMORY, Lack
 from odradek.client.core.producer.outgoing import Outgoing
@@ -61,6 +62,14 @@ T = TypeVar("T")
 
 _LASTING: Final = frozenset({Cause.FENCED, Cause.REFUSED})
 """Causes that no broker ends."""
+
+
+class _Running(NamedTuple):
+    """The parts of a producer that has a loop."""
+
+    driver: Driver
+    core: ProducerCore
+    deliveries: Deliveries
 
 
 class Producer:
@@ -90,10 +99,11 @@ class Producer:
         self._settings = producer_settings(read)
         self.interceptors = ProducerInterceptors(interceptors)
         """What sees records pass."""
+        self._is_watched = bool(self.interceptors)
+        self.give: Give | None = None
+        """What gives outcomes to records' receivers; None: the receivers are futures of the loop."""
         # None until the first call, which has a running loop.
-        self._driver: Driver | None = None
-        self._core: ProducerCore | None = None
-        self._deliveries: Deliveries | None = None
+        self._parts: _Running | None = None
         self._transactions: Transactions | None = None
         # Calls that wait for a topic or a partition, by the identity of their attempt.
         self._unplaced: dict[int, Lack] = {}
@@ -123,40 +133,56 @@ class Producer:
         Waits at most `max.block.ms` for the topic and for memory. Raises ApiError if they do not come, if
         the record is too large, or if the topic refuses records; TypeError for what is not bytes.
         """
-        record = outgoing(
-            topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms
-        )
-        if self.interceptors:
-            return await self._append_seen(self.interceptors.sent(record))
-        return await self.append(record, self._settings.max_block_ms)
+        record = outgoing(topic, value, key, headers, partition, timestamp_ms)
+        if self._is_watched:
+            return await self._send_watched(self.interceptors.sent(record))
+        running = self._running()
+        future: asyncio.Future[Receipt] = running.driver.loop.create_future()
+        if not self._add(record, future, running):
+            await self.add_later(record, future, self._settings.max_block_ms)
+        return future
 
-    async def _append_seen(self, record: Outgoing) -> asyncio.Future[Receipt]:
-        """`append`, of which the interceptors learn also if nothing was added."""
+    async def _send_watched(self, record: Outgoing) -> asyncio.Future[Receipt]:
+        """The rest of `send`, of which the interceptors learn also if nothing was added."""
         try:
-            return await self.append(record, self._settings.max_block_ms)
+            running = self._running()
+            future: asyncio.Future[Receipt] = running.driver.loop.create_future()
+            if not self._add(record, future, running):
+                await self.add_later(record, future, self._settings.max_block_ms)
         except asyncio.CancelledError:
             self.interceptors.acknowledged(record.topic, None, interrupted())
             raise
         except Exception as error:
             self.interceptors.acknowledged(record.topic, None, error)
             raise
+        return future
 
-    async def append(self, record: Outgoing, max_block_ms: int) -> asyncio.Future[Receipt]:
-        """Add a record that was checked already, as `send` does."""
+    def add(self, record: Outgoing, receiver: object) -> bool:
+        """Add a record that was checked already; False if that cannot be done without waiting.
+
+        What becomes of it is given to `receiver` (`give`). Raises ApiError as `send` does.
+        """
+        return self._add(record, receiver, self._running())
+
+    async def add_later(self, record: Outgoing, receiver: object, max_block_ms: int) -> None:
+        """`add` as soon as that can be done. Raises ApiError if it cannot within this time."""
         try:
-            return await self._append(record, max_block_ms)
+            await self.until(partial(self._attempt, record, receiver, self._running()), max_block_ms)
         except ApiError as error:
             self._not_added(error)
             raise
 
-    async def _append(self, record: Outgoing, max_block_ms: int) -> asyncio.Future[Receipt]:
-        driver, core, deliveries = self._running()
-        core.check_open()
-        found = self._attempt(record, driver, core, deliveries)
+    def _add(self, record: Outgoing, receiver: object, running: _Running) -> bool:
+        try:
+            found = self._attempt(record, receiver, running)
+        except ApiError as error:
+            self._not_added(error)
+            raise
         if isinstance(found, Lack):
-            return await self.until(lambda: self._attempt(record, driver, core, deliveries), max_block_ms)
-        self._kick(driver)
-        return found
+            return False
+        if not self._is_kicked:
+            self._kick(running.driver)
+        return True
 
     async def until(self, attempt: Callable[[], T | Lack], max_block_ms: int) -> T:
         """Try until it succeeds, whenever something has changed. Raises ApiError when the time is over."""
@@ -184,39 +210,28 @@ class Producer:
             if self._is_closed:
                 raise closed()
 
-    def append_now(self, record: Outgoing) -> asyncio.Future[Receipt] | None:
-        """Add a record that was checked already; None if that cannot be done without waiting."""
-        driver, core, deliveries = self._running()
-        core.check_open()
-        try:
-            found = self._attempt(record, driver, core, deliveries)
-        except ApiError as error:
-            self._not_added(error)
-            raise
-        if isinstance(found, Lack):
-            return None
-        self._kick(driver)
-        return found
-
     def _not_added(self, error: ApiError) -> None:
         if self._transactions is not None:
             self._transactions.failed(error)
 
-    def _attempt(
-        self, record: Outgoing, driver: Driver, core: ProducerCore, deliveries: Deliveries
-    ) -> "asyncio.Future[Receipt] | Lack":
-        """Add a record to its partition, if that is known and there is memory for it."""
-        number = record.partition
-        if number is None:
-            number = core.placement.partition_for(record.topic, record.key)
-        elif not core.placement.check_partition(record.topic, number, driver.now_ms):
-            number = None
-        if number is None:
-            return Lack(record.topic, record.partition)
-        stamp_ms = driver.clock.wall_ms() if record.timestamp_ms is None else record.timestamp_ms
-        partition = TopicPartition(record.topic, number)
-        place = core.append(partition, stamp_ms, record.key, record.value, record.headers, driver.now_ms)
-        return MEMORY if place is None else deliveries.future_of(place, stamp_ms)
+    def _attempt(self, record: Outgoing, receiver: object, running: _Running) -> Batch | Lack:
+        """Add a record to a batch of its partition, if that is known and there is memory for it."""
+        driver, core, deliveries = running
+        if self._transactions is not None:
+            core.check_open()
+        topic, value, key, headers, named, stamp_ms = record
+        clock = driver.clock
+        now_ms = clock.monotonic_ms()
+        partition = core.placement.find(topic, key, named, now_ms)
+        if partition is None:
+            return Lack(topic, named)
+        if stamp_ms is None:
+            stamp_ms = clock.wall_ms()
+        batch = core.append(partition, stamp_ms, key, value, headers, now_ms)
+        if batch is None:
+            return MEMORY
+        deliveries.add(batch, receiver, stamp_ms)
+        return batch
 
     # --- many records at once
 
@@ -340,10 +355,11 @@ class Producer:
         self._check_home(only_looks=True)
         if self._is_closed:
             return [Why(Cause.CLOSED, "the producer was closed")]
-        if self._driver is None or self._core is None:
+        if self._parts is None:
             return []
-        now_ms, routing = self._driver.now_ms, self._driver.routing
-        causes = self._core.why(now_ms, routing.answers)
+        driver, core, _ = self._parts
+        now_ms, routing = driver.now_ms, driver.routing
+        causes = core.why(now_ms, routing.answers)
         if self._transactions is not None:
             of_transaction = self._transactions.why(now_ms)
             has_failed = any(one.cause in _LASTING for one in of_transaction)
@@ -358,8 +374,9 @@ class Producer:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
         self._check_home(only_looks=True)
         figures: dict[str, float] = {}
-        if self._driver is not None and self._core is not None:
-            figures = {**self._driver.figures(), **self._core.figures(self._driver.now_ms)}
+        if self._parts is not None:
+            driver, core, _ = self._parts
+            figures = {**driver.figures(), **core.figures(driver.now_ms)}
         return Metrics("producer", self._options.client_id, figures)
 
     # --- its life
@@ -372,7 +389,7 @@ class Producer:
         timeout = None if timeout is None else seconds_of(timeout)
         if self._is_closed:
             return
-        if self._driver is None or self._deliveries is None or self._driver.home.is_forked:
+        if self._parts is None or self._parts.driver.home.is_forked:
             self._is_closed = True
             return
         self._check_home()
@@ -389,9 +406,9 @@ class Producer:
     def abandon(self) -> None:
         """Disconnect at once: what is not acknowledged fails."""
         self._is_closed = True
-        if self._driver is not None and self._deliveries is not None and not self._driver.home.is_forked:
-            self._deliveries.fail_all(closed())
-            self._driver.close()
+        if self._parts is not None and not self._parts.driver.home.is_forked:
+            self._parts.deliveries.fail_all(closed())
+            self._parts.driver.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -401,37 +418,36 @@ class Producer:
 
     # --- inside
 
-    def _running(self) -> tuple[Driver, ProducerCore, Deliveries]:
+    def _running(self) -> _Running:
+        """Its parts, which are made by the first call. Raises ApiError where it cannot be used."""
         if self._is_closed:
             raise closed()
-        self._check_home()
-        if self._driver is None or self._core is None or self._deliveries is None:
-            self._start()
-        assert self._driver is not None
-        assert self._core is not None
-        assert self._deliveries is not None
-        return self._driver, self._core, self._deliveries
+        parts = self._parts
+        if parts is None:
+            return self._start()
+        parts.driver.home.check("this producer")
+        return parts
 
     def _check_home(self, *, only_looks: bool = False) -> None:
-        if self._driver is not None:
-            self._driver.home.check("this producer", only_looks=only_looks)
+        if self._parts is not None:
+            self._parts.driver.home.check("this producer", only_looks=only_looks)
 
-    def _start(self) -> None:
+    def _start(self) -> _Running:
         loop = asyncio.get_running_loop()
-        driver = self._driver = Driver(self._options, loop)
+        driver = Driver(self._options, loop)
         name = self._settings.transactional_id
         transaction = None if name is None else Transaction(name)
-        core = self._core = ProducerCore(
-            self._settings, driver.view, driver.chance, transaction, encodes_elsewhere=True
-        )
-        self._deliveries = Deliveries(
+        core = ProducerCore(self._settings, driver.view, driver.chance, transaction, encodes_elsewhere=True)
+        deliveries = Deliveries(
             core,
             loop,
             driver.pump,
-            self.interceptors.acknowledged if self.interceptors else None,
+            self.give or (give_futures if transaction is None else give_quietly),
+            self.interceptors.acknowledged if self._is_watched else None,
             is_transactional=transaction is not None,
         )
-        driver.run(self._deliveries)
+        parts = self._parts = _Running(driver, core, deliveries)
+        driver.run(deliveries)
         if transaction is not None:
             from odradek.client.aio.transactions import Transactions  # 30 ms that few producers need
             from odradek.client.core.producer.transaction_core import TransactionCore
@@ -439,6 +455,7 @@ class Producer:
             asks = TransactionCore(self._settings, transaction, core, driver.routing, driver.chance)
             driver.run(asks)
             self._transactions = Transactions(transaction, asks, core, driver, self._settings.max_block_ms)
+        return parts
 
     def _transactional(self) -> "Transactions":
         self._running()
@@ -450,7 +467,7 @@ class Producer:
         """Let the driver look once for all records that are added in this turn of the loop."""
         if not self._is_kicked:
             self._is_kicked = True
-            asyncio.get_running_loop().call_soon(self._pump, driver)
+            driver.loop.call_soon(self._pump, driver)
 
     def _pump(self, driver: Driver) -> None:
         self._is_kicked = False
@@ -458,16 +475,16 @@ class Producer:
 
     def _blocked(self, lack: Lack) -> ApiError:
         waited_s = self._settings.max_block_ms / 1000
-        assert self._driver is not None
-        error = self._driver.view.last_error
+        assert self._parts is not None
+        error = self._parts.driver.view.last_error
         more = "" if error is None else f": {error}"
         said = f"not sent within {waited_s:g} s: {self._said(lack)}{more}"
         return ApiError(ErrorCode.REQUEST_TIMED_OUT, said)
 
     def _said(self, lack: Lack) -> str:
         """What is missing, and why a topic is, if the brokers say it."""
-        assert self._driver is not None
-        code = None if lack.topic is None else self._driver.view.errors.get(lack.topic)
+        assert self._parts is not None
+        code = None if lack.topic is None else self._parts.driver.view.errors.get(lack.topic)
         return str(lack) if code is None or lack.topic is None else why_absent(lack.topic, code)
 
 

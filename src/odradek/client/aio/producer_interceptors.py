@@ -90,5 +90,4 @@ def _checked(record: ProducerRecord) -> Outgoing:
     """What an interceptor has made of a record. Raises TypeError and ApiError, as `outgoing` does."""
     if not isinstance(record, ProducerRecord):
         raise TypeError(f"an interceptor returns a ProducerRecord, not {type(record).__name__}")
-    topic, value, key, headers, partition, timestamp_ms = record
-    return outgoing(topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms)
+    return outgoing(*record)

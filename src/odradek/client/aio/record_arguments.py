@@ -15,7 +15,6 @@ Headers = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
 def outgoing(
     topic: str,
     value: bytes | None,
-    *,
     key: bytes | None,
     headers: Headers,
     partition: int | None,
@@ -24,8 +23,11 @@ def outgoing(
     """A record to send. Raises ApiError for numbers that cannot be, TypeError for what is of another type."""
     if not isinstance(topic, str) or not topic.isascii() or not topic or len(topic) > NAME_CHARACTERS_MAX:
         check_record_topic(topic)
-    encoded = _encoded(headers)
-    _check_bytes(key=key, value=value)
+    encoded = _encoded(headers) if headers != () else ()
+    if key is not None and not isinstance(key, bytes):
+        raise _not_bytes("key", key)
+    if value is not None and not isinstance(value, bytes):
+        raise _not_bytes("value", value)
     if partition is not None:
         partition = whole_of("the partition of a record", partition)
         if partition < 0:
@@ -35,7 +37,8 @@ def outgoing(
         if not 0 <= timestamp_ms <= LONG_MAX:
             said = f"timestamp {timestamp_ms} is not from 0 to {LONG_MAX}"
             raise ApiError(ErrorCode.INVALID_TIMESTAMP, said)
-    return Outgoing(topic, value, key, encoded, partition, timestamp_ms)
+    # Without the call of the class, which takes as long as all the checks above.
+    return tuple.__new__(Outgoing, (topic, value, key, encoded, partition, timestamp_ms))
 
 
 def interrupted() -> ApiError:
@@ -58,11 +61,10 @@ def _encoded(headers: Headers) -> RecordHeaders:
     for name, content in pairs:
         if not isinstance(name, str):
             raise TypeError(f"the name of a header is a str, not {type(name).__name__}")
-        _check_bytes(**{f"header {name}": content})
+        if content is not None and not isinstance(content, bytes):
+            raise _not_bytes(f"header {name}", content)
     return tuple((name.encode(), content) for name, content in pairs)
 
 
-def _check_bytes(**contents: object) -> None:
-    for name, content in contents.items():
-        if content is not None and not isinstance(content, bytes):
-            raise TypeError(f"the {name} of a record is bytes or None, not {type(content).__name__}")
+def _not_bytes(name: str, content: object) -> TypeError:
+    return TypeError(f"the {name} of a record is bytes or None, not {type(content).__name__}")

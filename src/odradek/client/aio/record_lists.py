@@ -160,8 +160,7 @@ class RecordLists(BatchAdding):
         del self._open[partition]
         self._settled += encoded.count
         self._places.pop(None, None)
-        if self._core.placement.is_current(partition):
-            self._core.placement.appended(partition, encoded.bytes_max, is_batch_full=True)
+        self._core.placement.appended(partition, encoded.bytes_max, is_batch_full=True)
 
     def _refuse(self, records: int, delivery: ListDelivery, error: ApiError) -> None:
         """So many are in no batch, and come into none."""
@@ -180,15 +179,8 @@ class RecordLists(BatchAdding):
         return found
 
     def _place(self, record: Outgoing) -> TopicPartition | Lack:
-        placement = self._core.placement
-        number = record.partition
-        if number is None:
-            number = placement.partition_for(record.topic, record.key)
-        elif not placement.check_partition(record.topic, number, self._driver.now_ms):
-            number = None
-        if number is None:
-            return Lack(record.topic, record.partition)
-        return TopicPartition(record.topic, number)
+        found = self._core.placement.find(record.topic, record.key, record.partition, self._driver.now_ms)
+        return Lack(record.topic, record.partition) if found is None else found
 
     def _too_large(self, bytes_max: int) -> ApiError:
         limit, name = self._settings.record_limit

@@ -1,8 +1,16 @@
-"""What a producer's `send` and `produce_batch` return: the future of a record or a table, for threads."""
+"""What a producer's `send` and `produce_batch` return: the future of a record or a table, for threads.
 
+A future of the standard library has a lock of its own, which takes longer to make than to send a record. The
+deliveries of one producer share one, and those of a batch are ended together.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TypeVar
+from concurrent.futures._base import FINISHED, PENDING
+from typing import Any, TypeVar
 
+from odradek.base.errors import ApiError
 from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.deliveries import Receipt
 from odradek.client.aio.table_deliveries import TableReceipt
@@ -14,9 +22,7 @@ T = TypeVar("T")
 class _Delivery(Future[T]):
     """A future that refuses to be waited for where that would never end."""
 
-    def __init__(self, network: NetworkThread) -> None:
-        super().__init__()
-        self._network = network
+    _network: NetworkThread
 
     def result(self, timeout: float | None = None) -> T:
         """The receipt. Raises the error, TimeoutError, and Misuse where waiting would never end.
@@ -24,18 +30,22 @@ class _Delivery(Future[T]):
         `timeout` is in seconds; None waits as long as it takes. Raises TypeError or ValueError for what is no
         time.
         """
-        return super().result(self._checked(timeout))
+        self._wait(timeout)
+        return super().result(0)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The error; None if all is stored. Raises as `result` does while it is not known."""
-        return super().exception(self._checked(timeout))
+        self._wait(timeout)
+        return super().exception(0)
 
-    def _checked(self, timeout: object) -> float | None:
-        """The time to wait. Raises as `result` does."""
+    def _wait(self, timeout: object) -> None:
+        """Wait until it is done, or the time is over. Raises as `result` does."""
         waits_s = None if timeout is None else seconds_of(timeout)
-        if not self.done():
+        # In a forked process the lock may be held for ever: it is refused without it.
+        if self._state == PENDING:
             self._network.check()
-        return waits_s
+            with self._condition:
+                self._condition.wait_for(self.done, waits_s)
 
 
 class Delivery(_Delivery[Receipt]):
@@ -45,9 +55,59 @@ class Delivery(_Delivery[Receipt]):
     nothing is sent. Cancelling it does not keep the record from being sent.
     """
 
+    def __init__(self, network: NetworkThread) -> None:
+        # The fields of a future, as its own `__init__` makes them, but for the lock.
+        self._condition = network.ended
+        self._state = PENDING
+        self._result: Receipt | None = None
+        self._exception: BaseException | None = None
+        self._waiters: list[Any] = []
+        self._done_callbacks: list[Callable[[Future[Receipt]], object]] = []
+        self._network = network
+
+    def end_at_once(self, outcome: Receipt | ApiError) -> bool:
+        """Give it its outcome, under the lock that it shares; False if somebody is to be told of that."""
+        if self._state != PENDING or self._waiters or self._done_callbacks:
+            return False
+        if isinstance(outcome, Receipt):
+            self._result = outcome
+        else:
+            self._exception = outcome
+        self._state = FINISHED
+        return True
+
+    def end(self, outcome: Receipt | Exception) -> None:
+        """Give this one its outcome."""
+        if not self.set_running_or_notify_cancel():
+            return
+        if isinstance(outcome, Receipt):
+            self.set_result(outcome)
+        else:
+            self.set_exception(outcome)
+
+
+def give_deliveries(
+    ended: threading.Condition, deliveries: Sequence[Delivery], found: Sequence[Receipt | ApiError]
+) -> None:
+    """`Give` for deliveries of one network thread, called on it; `ended` is the lock that they share."""
+    with ended:
+        left = [
+            (one, outcome)
+            for one, outcome in zip(deliveries, found, strict=True)
+            if not one.end_at_once(outcome)
+        ]
+        ended.notify_all()
+    # Without the lock, since callbacks do what they want.
+    for one, outcome in left:
+        one.end(outcome)
+
 
 class TableDelivery(_Delivery[TableReceipt]):
     """What becomes of the rows of a table: `result(timeout)` is one TableReceipt, or raises the first error.
 
     Otherwise as a Delivery.
     """
+
+    def __init__(self, network: NetworkThread) -> None:
+        super().__init__()
+        self._network = network

@@ -14,15 +14,13 @@ import asyncio
 import threading
 import time
 from collections import deque
-from functools import partial
 from typing import Final, NamedTuple
 
-from odradek.client.aio.deliveries import Receipt
 from odradek.client.aio.home import Misuse
 from odradek.client.aio.producer import Producer, closed
 from odradek.client.aio.record_arguments import interrupted
 from odradek.client.blocking.delivery import Delivery
-from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
+from odradek.client.blocking.network_thread import NetworkThread
 from odradek.client.core.producer.outgoing import Outgoing
 
 ROOM: Final = 1 << 18
@@ -47,8 +45,10 @@ class Outbox:
         self._producer = producer
         self._interceptors = producer.interceptors
         self._network = network
-        # Guards the fields below; threads wait on it for room.
-        self._changed = threading.Condition()
+        self._max_block_s = producer.max_block_ms / 1000
+        # Guards the fields below; threads wait on the condition for room.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._put: deque[_Put] = deque()
         # The size of all records that are not added or failed yet, held ones among them.
         self._size = 0
@@ -68,17 +68,22 @@ class Outbox:
         """
         self._network.check()
         record = self._interceptors.sent(record)
-        headers = sum(len(name) + len(content or b"") for name, content in record.headers)
-        size = len(record.key or b"") + len(record.value or b"") + headers + _OVERHEAD
+        _, value, key, headers, _, _ = record
+        size = _OVERHEAD
+        if value is not None:
+            size += len(value)
+        if key is not None:
+            size += len(key)
+        for name, content in headers:
+            size += len(name) + len(content or b"")
         is_put = False
         try:
-            with self._changed:
+            with self._lock:
                 while self._size >= ROOM and not self._is_closed:
                     self._changed.wait()
                 if self._is_closed:
                     raise Misuse("this producer was closed")
-                ends_s = time.monotonic() + self._producer.max_block_ms / 1000
-                self._put.append(_Put(record, delivery, size, ends_s))
+                self._put.append(_Put(record, delivery, size, time.monotonic() + self._max_block_s))
                 is_put = True
                 self._size += size
                 if not self._is_noticed:
@@ -134,12 +139,10 @@ class Outbox:
             self._held[topic].append(one)
             return False
         try:
-            future = self._producer.append_now(one.record)
+            if self._producer.add(one.record, one.delivery):
+                return True
         except Exception as error:
             self._fail(one, error)
-            return True
-        if future is not None:
-            future.add_done_callback(partial(_deliver, one.delivery))
             return True
         self._held[topic] = deque([one])
         task = asyncio.get_running_loop().create_task(self._add_held(topic))
@@ -153,11 +156,9 @@ class Outbox:
             while held:
                 left_ms = max(0, int((held[0].ends_s - time.monotonic()) * 1000))
                 try:
-                    future = await self._producer.append(held[0].record, left_ms)
+                    await self._producer.add_later(held[0].record, held[0].delivery, left_ms)
                 except Exception as error:
                     self._fail(held[0], error)
-                else:
-                    future.add_done_callback(partial(_deliver, held[0].delivery))
                 self._free(held.popleft().size)
         finally:
             del self._held[topic]
@@ -173,9 +174,4 @@ class Outbox:
     def _fail(self, one: _Put, error: Exception) -> None:
         """A record is not added."""
         self._interceptors.acknowledged(one.record.topic, None, error)
-        if one.delivery.set_running_or_notify_cancel():
-            one.delivery.set_exception(error)
-
-
-def _deliver(delivery: Delivery, future: "asyncio.Future[Receipt]") -> None:
-    copy_outcome(future, delivery)
+        one.delivery.end(error)

@@ -20,7 +20,7 @@ from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.producer_interceptors import ProducerInterceptor
 from odradek.client.aio.record_arguments import Headers, outgoing
 from odradek.client.aio.record_lists import ListDelivery
-from odradek.client.blocking.delivery import Delivery, TableDelivery
+from odradek.client.blocking.delivery import Delivery, TableDelivery, give_deliveries
 from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
 from odradek.client.blocking.outbox import Outbox
 from odradek.client.core.membership.group_metadata import GroupMetadata
@@ -65,6 +65,7 @@ class Producer(Closing):
             **named,
         )
         self._network = NetworkThread("this producer", self._at_end)
+        self._producer.give = partial(give_deliveries, self._network.ended)
         self._outbox = Outbox(self._producer, self._network)
 
     def send(
@@ -83,9 +84,7 @@ class Producer(Closing):
         a record that is too large and a topic that refuses it are errors of the delivery. Raises ApiError for
         numbers that cannot be, TypeError for what is not bytes.
         """
-        record = outgoing(
-            topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms
-        )
+        record = outgoing(topic, value, key, headers, partition, timestamp_ms)
         delivery = Delivery(self._network)
         self._outbox.put(record, delivery)
         return delivery

@@ -46,10 +46,10 @@ class Rig:
         self.places: dict[bytes, tuple[int, int]] = {}
 
     def append(self, value: bytes) -> bool:
-        place = self.core.append(ORDERS, self.now_ms, None, value, (), self.now_ms)
-        if place is not None:
-            self.places[value] = (place.batch_id, place.index)
-        return place is not None
+        batch = self.core.append(ORDERS, self.now_ms, None, value, (), self.now_ms)
+        if batch is not None:
+            self.places[value] = (batch.id, batch.record_count - 1)
+        return batch is not None
 
     def pump(self, *, ms: int = 0) -> list[Send]:
         """Let time go by, and take what is to be sent; returns what is new."""
@@ -364,8 +364,8 @@ def test_without_idempotence_one_in_flight_keeps_the_order(events: list[tuple[st
 def test_a_topic_is_not_waited_for_while_no_broker_lets_the_producer_in() -> None:
     view = ClusterView(SeededChance(1))
     core = ProducerCore(ProducerSettings(), view, SeededChance(1))
-    assert core.placement.partition_for("orders", None) is None
+    assert core.placement.find("orders", None, None, 0) is None
     (send,) = view.due(0)
     view.outcome(Outcome(send, error=NO_LOGIN), 0)
     with pytest.raises(ApiError, match="who are you"):
-        core.placement.partition_for("orders", None)
+        core.placement.find("orders", None, None, 0)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.base.chance import SeededChance
+from odradek.base.ids import TopicPartition
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
 
 THREE = [Candidate(number) for number in range(3)]
@@ -15,27 +16,34 @@ THREE = [Candidate(number) for number in range(3)]
 def test_a_partition_is_kept_until_its_share_of_bytes() -> None:
     partitioner = StickyPartitioner(SeededChance(1), batch_size=100)
     drawn = partitioner.draw("t", THREE)
-    partitioner.appended("t", 60, is_batch_full=False)
-    partitioner.appended("t", 60, is_batch_full=False)
-    assert partitioner.current("t") == drawn, "in the middle of a batch"
-    partitioner.appended("t", 10, is_batch_full=True)
-    assert partitioner.current("t") is None
+    partitioner.appended(TopicPartition("t", drawn), 60, is_batch_full=False)
+    partitioner.appended(TopicPartition("t", drawn), 60, is_batch_full=False)
+    assert partitioner.current.get("t") == TopicPartition("t", drawn), "in the middle of a batch"
+    partitioner.appended(TopicPartition("t", drawn), 10, is_batch_full=True)
+    assert partitioner.current.get("t") is None
+
+
+def test_only_the_current_partition_counts() -> None:
+    partitioner = StickyPartitioner(SeededChance(1), batch_size=100)
+    drawn = partitioner.draw("t", THREE)
+    partitioner.appended(TopicPartition("t", (drawn + 1) % 3), 500, is_batch_full=True)
+    assert partitioner.current.get("t") == TopicPartition("t", drawn)
 
 
 def test_a_batch_that_never_gets_full_changes_at_twice_its_size() -> None:
     partitioner = StickyPartitioner(SeededChance(1), batch_size=100)
-    partitioner.draw("t", THREE)
-    partitioner.appended("t", 200, is_batch_full=False)
-    assert partitioner.current("t") is None
+    drawn = partitioner.draw("t", THREE)
+    partitioner.appended(TopicPartition("t", drawn), 200, is_batch_full=False)
+    assert partitioner.current.get("t") is None
 
 
 def test_topics_have_partitions_of_their_own() -> None:
     partitioner = StickyPartitioner(SeededChance(1), batch_size=100)
     partitioner.draw("t", THREE)
-    assert partitioner.current("u") is None
-    partitioner.draw("u", THREE)
-    partitioner.appended("u", 100, is_batch_full=True)
-    assert partitioner.current("t") is not None
+    assert partitioner.current.get("u") is None
+    drawn = partitioner.draw("u", THREE)
+    partitioner.appended(TopicPartition("u", drawn), 100, is_batch_full=True)
+    assert partitioner.current.get("t") is not None
 
 
 @pytest.mark.slow

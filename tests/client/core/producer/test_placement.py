@@ -36,7 +36,7 @@ def test_each_run_fills_a_batch_and_the_last_one_is_gone_on_with() -> None:
     made = placement(Counter())
     runs = made.spread("t", list(accumulate([300] * 9)))
     assert [behind for _, behind in runs] == [4, 8, 9]
-    assert made.partition_for("t", None) == runs[-1][0]
+    assert made.find("t", None, None, 0) == TopicPartition("t", runs[-1][0])
     made.appended(TopicPartition("t", runs[-1][0]), 300, is_batch_full=False)
     ((partition, behind),) = made.spread("t", [400])
     assert (partition, behind) == (runs[-1][0], 1)
@@ -49,11 +49,11 @@ def test_it_draws_as_records_one_by_one_do() -> None:
     other = placement(queues)
     drawn = []
     for _ in range(60):
-        partition = other.partition_for("t", None)
+        partition = other.find("t", None, None, 0)
         assert partition is not None
-        other.appended(TopicPartition("t", partition), 1_000, is_batch_full=True)
-        queues[partition] += 1
-        drawn.append(partition)
+        other.appended(partition, 1_000, is_batch_full=True)
+        queues[partition.partition] += 1
+        drawn.append(partition.partition)
     assert [partition for partition, _ in runs] == drawn
     assert set(Counter(drawn)) == {0, 1, 2}
 

@@ -16,7 +16,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.core.producer.batch import Batch, EncodedRecords, Encoding, Place, record_bytes_max
+from odradek.client.core.producer.batch import Batch, EncodedRecords, Encoding, record_bytes_max
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.partition_queue import PartitionQueue
 from odradek.client.core.producer.settings import ProducerSettings
@@ -33,6 +33,8 @@ class Accumulator:
 
     def __init__(self, settings: ProducerSettings, identity: Identity | None) -> None:
         self._settings = settings
+        self._record_bytes_max = settings.record_limit[0] - HEADER_BYTES
+        self._batch_bytes_max = max(settings.batch_size, 1)
         self._identity = identity
         # By partition; they stay, with their sequence numbers.
         self._queues: dict[TopicPartition, PartitionQueue] = {}
@@ -56,30 +58,31 @@ class Accumulator:
         value: bytes | None,
         headers: RecordHeaders,
         now_ms: int,
-    ) -> Place | None:
-        """Add a record; None if there is no memory for it now.
+    ) -> Batch | None:
+        """Add a record to a batch, which is returned, as its last one; None if there is no memory for it now.
 
         Raises ApiError (MESSAGE_TOO_LARGE) for one that is larger than a setting allows.
         """
         record_bytes = record_bytes_max(key, value, headers)
-        self._check_size(record_bytes)
+        if record_bytes > self._record_bytes_max:
+            raise self._too_large(record_bytes)
         batch = self._open_batch(partition)
-        new_bytes = record_bytes + (0 if batch is not None else HEADER_BYTES)
+        new_bytes = record_bytes if batch is not None else record_bytes + HEADER_BYTES
         # An empty buffer takes any allowed record, so that the estimate cannot hold one back for ever.
         if self.memory_used and self.memory_used + new_bytes > self._settings.buffer_memory:
             self.is_memory_wanted = True
             return None
-        if batch is not None and batch.size_bytes + record_bytes > max(self._settings.batch_size, 1):
+        if batch is not None and batch.size_bytes + record_bytes > self._batch_bytes_max:
             batch.is_full, batch = True, None
             new_bytes += HEADER_BYTES
         if batch is None:
             batch = self._new_batch(partition, now_ms)
-        place = batch.append(timestamp_ms, key, value, headers, record_bytes)
-        batch.is_full = batch.size_bytes >= self._settings.batch_size
+        batch.append(timestamp_ms, key, value, headers, record_bytes)
+        batch.is_full = batch.size_bytes >= self._batch_bytes_max
         self.memory_used += new_bytes
-        return place
+        return batch
 
-    def append_encoded(self, partition: TopicPartition, records: EncodedRecords, now_ms: int) -> Place | None:
+    def append_encoded(self, partition: TopicPartition, records: EncodedRecords, now_ms: int) -> Batch | None:
         """Add records as a batch of their own; None if there is no memory for it now."""
         new_bytes = records.bytes_max + HEADER_BYTES
         if self.memory_used and self.memory_used + new_bytes > self._settings.buffer_memory:
@@ -89,28 +92,21 @@ class Accumulator:
         if batch is not None:
             batch.is_full = True
         self.memory_used += new_bytes
-        return self._new_batch(partition, now_ms).fill(records)
+        batch = self._new_batch(partition, now_ms)
+        batch.fill(records)
+        return batch
 
-    def _check_size(self, record_bytes: int) -> None:
-        for name, limit in (
-            ("max.request.size", self._settings.max_request_size),
-            ("buffer.memory", self._settings.buffer_memory),
-        ):
-            if record_bytes + HEADER_BYTES > limit:
-                raise ApiError(
-                    ErrorCode.MESSAGE_TOO_LARGE,
-                    f"the record takes up to {record_bytes + HEADER_BYTES} bytes, {name} is {limit}",
-                )
-
-    def is_batch_full(self, partition: TopicPartition) -> bool:
-        """Whether the next record of a partition begins a batch."""
-        return self._open_batch(partition) is None
+    def _too_large(self, record_bytes: int) -> ApiError:
+        limit, name = self._settings.record_limit
+        said = f"the record takes up to {record_bytes + HEADER_BYTES} bytes, {name} is {limit}"
+        return ApiError(ErrorCode.MESSAGE_TOO_LARGE, said)
 
     def _open_batch(self, partition: TopicPartition) -> Batch | None:
         queue = self._queues.get(partition)
-        if queue is None or not queue.waiting or queue.waiting[-1].is_full:
+        if queue is None or not queue.waiting:
             return None
-        return queue.waiting[-1]
+        batch = queue.waiting[-1]
+        return None if batch.is_full else batch
 
     def _new_batch(self, partition: TopicPartition, now_ms: int) -> Batch:
         queue = self._queues.get(partition)

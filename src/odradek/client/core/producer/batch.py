@@ -20,10 +20,10 @@ from odradek.base.buffers import Buffer
 from odradek.base.errors import ApiError
 from odradek.base.ids import ProducerId, TopicPartition
 from odradek.base.values import value
-from odradek.records.builder import BatchBuilder
+from odradek.records.builder import batch_of
 from odradek.records.compression import Codec
-from odradek.records.framing import Record, RecordHeaders, body_view, iter_body
-from odradek.records.header import HEADER_BYTES, BatchHeader, read_header
+from odradek.records.framing import Record, RecordHeaders, append_record, body_view, iter_body
+from odradek.records.header import HEADER_BYTES, NO_TIMESTAMP, BatchHeader, read_header
 
 RECORD_OVERHEAD_BYTES: Final = 36
 """The most that a record takes beside its key, value and headers: six varints and the attributes."""
@@ -59,16 +59,6 @@ class EncodedRecords:
 
 
 @value
-class Place:
-    """Where a record was put: its delivery is known when that of the batch is."""
-
-    batch_id: int
-    index: int
-    """0 for the first record of the batch."""
-    partition: TopicPartition
-
-
-@value
 class Done:
     """What became of a batch, or of a part of it: each record is in exactly one."""
 
@@ -90,7 +80,11 @@ class Done:
 
 def record_bytes_max(key: bytes | None, value: bytes | None, headers: RecordHeaders) -> int:
     """The most bytes that a record takes in a batch, uncompressed."""
-    total = RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
+    total = RECORD_OVERHEAD_BYTES
+    if key is not None:
+        total += len(key)
+    if value is not None:
+        total += len(value)
     for name, content in headers:
         total += HEADER_OVERHEAD_BYTES + len(name) + len(content or b"")
     return total
@@ -100,10 +94,14 @@ class Batch:
     """See the module."""
 
     __slots__ = (
+        "_base_timestamp_ms",
+        "_body",
         "_body_bytes",
-        "_builder",
+        "_codec",
         "_data",
+        "_is_transactional",
         "_level",
+        "_max_timestamp_ms",
         "attempts",
         "deadline_ms",
         "failures",
@@ -120,6 +118,7 @@ class Batch:
         "partition",
         "record_count",
         "reserved_bytes",
+        "size_bytes",
         "stamp",
     )
 
@@ -142,11 +141,13 @@ class Batch:
         self.opened_ms: Final = now_ms
         self.deadline_ms: Final = deadline_ms
         """When it fails if it is not acknowledged: `delivery.timeout.ms` after its first record."""
+        self._codec = codec
         self._level = level
-        self._builder: BatchBuilder | None = BatchBuilder(
-            codec=codec, level=level, is_transactional=is_transactional
-        )
-        # Its bytes; None until `encode`.
+        self._is_transactional = is_transactional
+        # The records so far, uncompressed, and the first and the largest of their timestamps.
+        self._body = bytearray()
+        self._base_timestamp_ms = self._max_timestamp_ms = NO_TIMESTAMP
+        # Its bytes; None until `encode`, and then nothing is in `_body` any more.
         self._data: bytearray | None = None
         # The bytes of its records, uncompressed; meaningless until `encode`.
         self._body_bytes = 0
@@ -174,19 +175,13 @@ class Batch:
         """None for a batch that has no sequence number yet."""
         self.record_count = 0
         """How many records it has."""
+        self.size_bytes = HEADER_BYTES
+        """Its size: exact once it is encoded, uncompressed before."""
 
     @property
     def order(self) -> tuple[int, int]:
         """Its place among the batches of its partition: that of its first record."""
         return self.id, self.first
-
-    @property
-    def size_bytes(self) -> int:
-        """Its size: exact once it is encoded, uncompressed before."""
-        if self._data is not None:
-            return len(self._data)
-        assert self._builder is not None
-        return self._builder.size_bytes
 
     def append(
         self,
@@ -195,50 +190,68 @@ class Batch:
         value: bytes | None,
         headers: RecordHeaders,
         bytes_max: int,
-    ) -> Place:
+    ) -> None:
         """Add a record, which takes at most `bytes_max`."""
-        assert self._builder is not None
         assert not self.is_full
-        self._builder.append(timestamp_ms, key, value, headers)
+        index, body = self.record_count, self._body
+        if not index:
+            self._base_timestamp_ms = self._max_timestamp_ms = timestamp_ms
+        elif timestamp_ms > self._max_timestamp_ms:
+            self._max_timestamp_ms = timestamp_ms
+        append_record(body, timestamp_ms - self._base_timestamp_ms, index, key, value, headers)
+        self.record_count = index + 1
+        self.size_bytes = HEADER_BYTES + len(body)
         self.reserved_bytes += bytes_max
-        self.record_count += 1
-        return Place(self.id, self.record_count - 1, self.partition)
 
-    def fill(self, records: EncodedRecords) -> Place:
+    def fill(self, records: EncodedRecords) -> None:
         """Make it, still empty, the batch of these records; it gets no others."""
-        assert self._builder is not None
-        self._builder.fill(records.body, records.count, records.base_timestamp_ms, records.max_timestamp_ms)
-        self.reserved_bytes += records.bytes_max
+        assert not self.record_count
+        self._body += records.body
+        self._base_timestamp_ms = records.base_timestamp_ms
+        self._max_timestamp_ms = records.max_timestamp_ms
         self.record_count, self.is_full = records.count, True
-        return Place(self.id, 0, self.partition)
+        self.size_bytes = HEADER_BYTES + len(self._body)
+        self.reserved_bytes += records.bytes_max
 
     def encode(self) -> None:
         """Compress it, if that has not been done; it gets no more records."""
         if self._data is None:
-            assert self._builder is not None
-            self._body_bytes = self._builder.size_bytes - HEADER_BYTES
-            self._data = self._builder.build()
-            self._builder = None
             self.is_full = True
+            self._has_data(self._assembled())
 
     @property
     def is_slow_to_encode(self) -> bool:
         """Whether `encode` would take a while: it is large, and not compressed yet."""
-        builder = self._builder
-        is_compressed = builder is not None and builder.codec != Codec.NONE
-        return is_compressed and self.size_bytes >= LARGE_BYTES and not self.is_encoding
+        is_to_compress = self._data is None and self._codec != Codec.NONE
+        return is_to_compress and self.size_bytes >= LARGE_BYTES and not self.is_encoding
 
     def begin_encoding(self) -> "Encoding":
         """Have it encoded elsewhere; it gets no more records."""
-        assert self._builder is not None
+        assert self._data is None
         self.is_full = self.is_encoding = True
-        return Encoding(self, self._builder.build)
+        return Encoding(self, self._assembled)
 
     def end_encoding(self, data: bytearray) -> None:
         """It was encoded as `data`."""
-        assert self._builder is not None
-        self._body_bytes = self._builder.size_bytes - HEADER_BYTES
-        self._data, self._builder, self.is_encoding = data, None, False
+        assert self._data is None
+        self.is_encoding = False
+        self._has_data(data)
+
+    def _assembled(self) -> bytearray:
+        """Its bytes; changes nothing, since another thread may be at work here."""
+        return batch_of(
+            self._body,
+            self.record_count,
+            self._base_timestamp_ms,
+            self._max_timestamp_ms,
+            codec=self._codec,
+            level=self._level,
+            is_transactional=self._is_transactional,
+        )
+
+    def _has_data(self, data: bytearray) -> None:
+        self._data, self.size_bytes = data, len(data)
+        self._body, self._body_bytes = bytearray(), len(self._body)
 
     def put_stamp(self, stamp: Stamp) -> None:
         """Write who sends it into its header; the bytes that were handed out before do not change."""

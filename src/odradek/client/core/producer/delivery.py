@@ -1,6 +1,6 @@
 """The core of a producer: from a record to its acknowledgement, or to the error that says why there is none.
 
-    append("orders", ...)            Place(batch 1, index 0): its delivery is that of batch 1
+    append(orders-0, ...)            batch 1: the delivery of the record is that of its batch
     due(5)                           InitProducerId, once, if the producer is idempotent
     due(10)                          Produce to the leader of orders-0, with batch 1
     outcome(Produce: no error)       take_done(): [Done(batch 1, base_offset 40)]
@@ -22,7 +22,7 @@ from odradek.client.core.answers import Answers
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.accumulator import Accumulator
-from odradek.client.core.producer.batch import Batch, Done, EncodedRecords, Encoding, Place
+from odradek.client.core.producer.batch import Batch, Done, EncodedRecords, Encoding
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.identity_request import IdentityRequest
 from odradek.client.core.producer.partition_queue import Verdict
@@ -111,34 +111,33 @@ class ProducerCore:
         value: bytes | None,
         headers: RecordHeaders,
         now_ms: int,
-    ) -> Place | None:
-        """Add a record; None if there is no memory for it now.
+    ) -> Batch | None:
+        """Add a record to a batch, which is returned, as its last one; None if there is no memory for it now.
 
         Raises ApiError for one that is too large, and outside a transaction where there must be one.
         """
-        self.check_open()
-        before = self._batches.memory_used
-        place = self._batches.append(partition, timestamp_ms, key, value, headers, now_ms)
-        if place is not None and self.placement.is_current(partition):
-            self.placement.appended(
-                partition,
-                self._batches.memory_used - before,
-                is_batch_full=self._batches.is_batch_full(partition),
-            )
-        if place is not None and self._transaction is not None:
-            self._transaction.write_to(partition)
-        return place
+        transaction, batches = self._transaction, self._batches
+        if transaction is not None:
+            transaction.check_open()
+        before = batches.memory_used
+        batch = batches.append(partition, timestamp_ms, key, value, headers, now_ms)
+        if batch is None:
+            return None
+        self.placement.appended(partition, batches.memory_used - before, is_batch_full=batch.is_full)
+        if transaction is not None:
+            transaction.write_to(partition)
+        return batch
 
-    def append_encoded(self, partition: TopicPartition, records: EncodedRecords, now_ms: int) -> Place | None:
+    def append_encoded(self, partition: TopicPartition, records: EncodedRecords, now_ms: int) -> Batch | None:
         """Add records as a batch of their own, which is sent at once; None if there is no memory for it now.
 
         Raises ApiError outside a transaction where there must be one.
         """
         self.check_open()
-        place = self._batches.append_encoded(partition, records, now_ms)
-        if place is not None and self._transaction is not None:
+        batch = self._batches.append_encoded(partition, records, now_ms)
+        if batch is not None and self._transaction is not None:
             self._transaction.write_to(partition)
-        return place
+        return batch
 
     def flush(self) -> None:
         """Send what was appended so far without waiting for more records."""

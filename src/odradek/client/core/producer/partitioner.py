@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.chance import Chance
+from odradek.base.ids import TopicPartition
 
 _SWITCH_ANYWAY: Final = 2
 """After this many times `batch.size` the partition changes also in the middle of a batch."""
@@ -30,16 +31,6 @@ class Candidate:
     """Its batches that are not sent yet."""
 
 
-@dataclass(slots=True)
-class _Sticky:
-    """Where the records of one topic go at present."""
-
-    partition: int
-    """A partition that the topic has."""
-    bytes_so_far: int = 0
-    """Appended to it since it was drawn."""
-
-
 class StickyPartitioner:
     """See the module; one for all topics of a producer."""
 
@@ -47,13 +38,10 @@ class StickyPartitioner:
         self._chance = chance
         self._batch_size = max(1, batch_size)
         self._is_adaptive = is_adaptive
-        # By topic; a topic is missing until its first record and whenever the next partition must be drawn.
-        self._sticky: dict[str, _Sticky] = {}
-
-    def current(self, topic: str) -> int | None:
-        """Where the next record of a topic goes; None: `draw` decides."""
-        sticky = self._sticky.get(topic)
-        return None if sticky is None else sticky.partition
+        self.current: Final[dict[str, TopicPartition]] = {}
+        """By topic, where its next record goes; where it is missing `draw` decides."""
+        # How many bytes were appended to each of these since it was drawn.
+        self._appended: dict[TopicPartition, int] = {}
 
     def draw(self, topic: str, candidates: Sequence[Candidate]) -> int:
         """Choose the next partition among `candidates`, of which there must be one."""
@@ -62,18 +50,25 @@ class StickyPartitioner:
         left = self._chance.below(sum(weights))
         for one, weight in zip(candidates, weights, strict=True):
             if left < weight:
-                self._sticky[topic] = _Sticky(one.partition)
+                self.forget(topic)
+                current = self.current[topic] = TopicPartition(topic, one.partition)
+                self._appended[current] = 0
                 return one.partition
             left -= weight
         raise AssertionError("a number below the sum lies within one weight")
 
-    def appended(self, topic: str, record_bytes: int, *, is_batch_full: bool) -> None:
-        """A record without a key was appended to the current partition; `is_batch_full` ended its batch."""
-        sticky = self._sticky[topic]
-        sticky.bytes_so_far += record_bytes
+    def appended(self, partition: TopicPartition, record_bytes: int, *, is_batch_full: bool) -> None:
+        """A record was appended to a partition, which counts for the current one of its topic.
+
+        `is_batch_full`: the record has ended its batch.
+        """
+        before = self._appended.get(partition)
+        if before is None:
+            return
+        appended = self._appended[partition] = before + record_bytes
         limit = self._batch_size if is_batch_full else self._batch_size * _SWITCH_ANYWAY
-        if sticky.bytes_so_far >= limit:
-            del self._sticky[topic]
+        if appended >= limit:
+            self.forget(partition.topic)
 
     def fill(self, topic: str, ends: Sequence[int], first: int) -> int:
         """Append records without a key, from number `first` on, to the current partition until it is full.
@@ -82,11 +77,14 @@ class StickyPartitioner:
         appended; at least one is.
         """
         before = ends[first - 1] if first else 0
-        wanted = before + self._batch_size - self._sticky[topic].bytes_so_far
+        current = self.current[topic]
+        wanted = before + self._batch_size - self._appended[current]
         end = min(len(ends), bisect_left(ends, wanted, first) + 1)
-        self.appended(topic, int(ends[end - 1] - before), is_batch_full=True)
+        self.appended(current, int(ends[end - 1] - before), is_batch_full=True)
         return end
 
     def forget(self, topic: str) -> None:
         """Draw again: the topic's partitions have changed."""
-        self._sticky.pop(topic, None)
+        current = self.current.pop(topic, None)
+        if current is not None:
+            del self._appended[current]

@@ -1,11 +1,12 @@
 """Which partition the next records go to, as far as the cluster is known.
 
-partition_for("orders", b"k", now)           2: the key decides
+find("orders", b"k", None, now)              orders-2: the key decides
 spread("orders", [50, 100, ..., 40_000])     [(1, 310), (0, 620), (1, 700)]: runs of records without a key
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from odradek.base.chance import Chance
@@ -18,6 +19,8 @@ from odradek.client.partitioning import partition_of_key
 from odradek.client.refusal import name_of
 
 _NONE_GIVEN: Final[Mapping[int, int]] = {}
+# To make one takes as long as to find out which.
+_partition: Final = lru_cache(maxsize=1 << 12)(TopicPartition)
 
 
 class Placement:
@@ -39,20 +42,30 @@ class Placement:
             batch_size=settings.batch_size,
             is_adaptive=settings.is_partitioner_adaptive,
         )
+        self.appended: Final = self._partitioner.appended
+        """Called after each append; see `StickyPartitioner`."""
 
     @property
     def ignores_keys(self) -> bool:
         """Whether records with a key are distributed as those without one."""
         return self._ignores_keys
 
-    def partition_for(self, topic: str, key: bytes | None) -> int | None:
-        """Where a record goes; None while the topic is not known. Raises ApiError as `partition_count`."""
+    def find(self, topic: str, key: bytes | None, named: int | None, now_ms: int) -> TopicPartition | None:
+        """Where a record goes next that names this partition, or None; None while that is not known.
+
+        Raises ApiError as `partition_count`.
+        """
+        if named is not None:
+            return _partition(topic, named) if self.check_partition(topic, named, now_ms) else None
         count = self.partition_count(topic)
         if count is None:
             return None
         if key is not None and not self._ignores_keys:
-            return partition_of_key(key, count)
-        return self._current(topic, count, _NONE_GIVEN)
+            return _partition(topic, partition_of_key(key, count))
+        current = self._partitioner.current.get(topic)
+        if current is None or current.partition >= count:
+            current = _partition(topic, self._draw(topic, count, _NONE_GIVEN))
+        return current
 
     def spread(self, topic: str, ends: Sequence[int]) -> list[tuple[int, int]]:
         """Where many records without a key go that are appended next.
@@ -67,7 +80,11 @@ class Placement:
         given: Counter[int] = Counter()
         first = 0
         while first < len(ends):
-            number = self._current(topic, count, given)
+            current = self._partitioner.current.get(topic)
+            if current is None or current.partition >= count:
+                number = self._draw(topic, count, given)
+            else:
+                number = current.partition
             first = self._partitioner.fill(topic, ends, first)
             given[number] += 1
             runs.append((number, first))
@@ -79,9 +96,9 @@ class Placement:
         Raises ApiError for a topic that may not be written to, now or later, and while the login is refused.
         """
         self._view.use(topic)
-        count = self._view.partition_count(topic)
-        if count is not None:
-            return count
+        known = self._view.topics.get(topic)
+        if known is not None:
+            return len(known.leaders)
         self._view.want([topic])
         if self._view.login_error is not None:
             raise self._view.login_error
@@ -97,22 +114,11 @@ class Placement:
             self._view.refresh_soon(now_ms)
         return count is not None and 0 <= partition < count
 
-    def is_current(self, partition: TopicPartition) -> bool:
-        """Whether records without a key go there now."""
-        return self._partitioner.current(partition.topic) == partition.partition
-
-    def appended(self, partition: TopicPartition, record_bytes: int, *, is_batch_full: bool) -> None:
-        """A record was appended to the current partition; `is_batch_full` ended its batch."""
-        self._partitioner.appended(partition.topic, record_bytes, is_batch_full=is_batch_full)
-
     def _has_leader(self, partition: TopicPartition) -> bool:
         leader = self._view.leader(partition)
         return leader is not None and leader.node != NO_BROKER
 
-    def _current(self, topic: str, count: int, given: Mapping[int, int]) -> int:
-        current = self._partitioner.current(topic)
-        if current is not None and current < count:
-            return current
+    def _draw(self, topic: str, count: int, given: Mapping[int, int]) -> int:
         partitions = [TopicPartition(topic, number) for number in range(count)]
         led = [one for one in partitions if self._has_leader(one)]
         candidates = [
