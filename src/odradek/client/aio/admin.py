@@ -50,6 +50,7 @@ def _method(operation: Callable[P, Operation[T]]) -> Method[P, Coroutine[Any, An
     async def method(
         self: "Admin", /, *arguments: object, timeout: float | None = None, **named: object
     ) -> T:
+        self._check_home()  # who calls it from the wrong place is told that first
         timeout = None if timeout is None else seconds_of(timeout)
         check_arguments(operation, arguments, named)
         return await self.carry_out(begin(*arguments, **named), operation.__name__, timeout=timeout)
