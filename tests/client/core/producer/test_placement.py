@@ -3,7 +3,11 @@
 from collections import Counter
 from itertools import accumulate
 
+import pytest
+
 from odradek.base.chance import SeededChance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.placement import Placement
@@ -67,3 +71,32 @@ def test_a_long_queue_and_a_missing_leader_get_fewer() -> None:
         one for one, _ in placement(Counter(), leaderless=1).spread("t", list(accumulate([1_000] * 40)))
     )
     assert set(counts) == {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("code", "is_over_by_itself"),
+    [
+        (ErrorCode.UNKNOWN_SERVER_ERROR, True),
+        (ErrorCode.LEADER_NOT_AVAILABLE, True),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, False),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, False),
+    ],
+)
+def test_a_topic_of_which_a_broker_has_no_word_now_is_waited_for(
+    code: ErrorCode, *, is_over_by_itself: bool
+) -> None:
+    """Seed 141 of ./dev clients: a broker answered UNKNOWN_SERVER_ERROR once, and the producer gave up."""
+    view = ClusterView(SeededChance(1))
+    view.want(["t"])
+    (send,) = view.due(0)
+    broker = MetadataResponseBroker(node_id=1, host="h", port=9)
+    topics = [MetadataResponseTopic(name="t", error_code=code)]
+    view.outcome(Outcome(send, MetadataResponse(brokers=[broker], topics=topics)), 0)
+    made = Placement(ProducerSettings(), view, SeededChance(5), lambda _: 0)
+    if is_over_by_itself:
+        assert made.find("t", None, None, 0) is None
+        assert view.due(10_000), "it is asked again soon"
+    else:
+        with pytest.raises(ApiError, match="topic t: "):
+            made.find("t", None, None, 0)
+        assert not view.due(10_000)

@@ -12,7 +12,7 @@ from typing import Final
 from odradek.base.chance import Chance
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, TopicPartition
-from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.cluster_view import ClusterView, passes
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.partitioning import partition_of_key
@@ -103,7 +103,7 @@ class Placement:
         if self._view.login_error is not None:
             raise self._view.login_error
         code = self._view.errors.get(topic)
-        if code is not None and not code.is_retriable:
+        if code is not None and not passes(code):
             raise ApiError(code, f"topic {topic}: {name_of(code)}")
         return None
 
