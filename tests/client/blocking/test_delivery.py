@@ -102,3 +102,36 @@ def test_one_that_was_cancelled_stays_so_and_keeps_nothing_from_the_others(netwo
     with pytest.raises(CancelledError):
         made[1].result()
     assert [one.result() for one in (made[0], made[2])] == [STORED[0], STORED[2]]
+
+
+def test_one_that_is_just_getting_its_outcome_is_waited_for(network: NetworkThread) -> None:
+    made = deliveries(network)
+    for one, read in ((made[0], made[0].result), (made[1], made[1].exception)):
+        assert one.set_running_or_notify_cancel()
+        found: list[object] = []
+        waiting = threading.Thread(target=lambda read=read, found=found: found.append(read()))
+        waiting.start()
+        with network.ended:
+            network.ended.notify_all()  # it is not over yet
+        one.set_result(STORED[0])
+        waiting.join(60)
+        assert found == [STORED[0] if one is made[0] else None]
+    assert made[2].set_running_or_notify_cancel()
+    with pytest.raises(TimeoutError):
+        made[2].result(0)
+
+
+def test_an_outcome_is_read_without_the_lock(network: NetworkThread) -> None:
+    """A process that was forked while another thread had the lock never gets it."""
+    made = deliveries(network)
+    refused = ApiError(ErrorCode.RECORD_LIST_TOO_LARGE, "too large")
+    give_deliveries(network.ended, made, [STORED[0], refused, STORED[2]])
+    found: list[object] = []
+    reading = threading.Thread(
+        target=lambda: found.extend([made[0].result(), made[1].exception(), made[2].exception()]),
+        daemon=True,
+    )
+    with network.ended:
+        reading.start()
+        reading.join(60)
+    assert found == [STORED[0], refused, None]

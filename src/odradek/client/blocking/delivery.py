@@ -7,8 +7,8 @@ deliveries of one producer share one, and those of a batch are ended together.
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from concurrent.futures._base import FINISHED, PENDING
-from typing import Any, TypeVar
+from concurrent.futures._base import FINISHED, PENDING, RUNNING
+from typing import Any, TypeVar, cast
 
 from odradek.base.errors import ApiError
 from odradek.client.aio.arguments import seconds_of
@@ -31,18 +31,26 @@ class _Delivery(Future[T]):
         time.
         """
         self._wait(timeout)
-        return super().result(0)
+        if self._state != FINISHED:
+            return super().result(0)
+        if self._exception is None:
+            return cast(T, self._result)
+        try:
+            raise self._exception
+        finally:
+            del self  # which the traceback would keep, and it the traceback
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The error; None if all is stored. Raises as `result` does while it is not known."""
         self._wait(timeout)
-        return super().exception(0)
+        return self._exception if self._state == FINISHED else super().exception(0)
 
     def _wait(self, timeout: object) -> None:
         """Wait until it is done, or the time is over. Raises as `result` does."""
         waits_s = None if timeout is None else seconds_of(timeout)
-        # In a forked process the lock may be held for ever: it is refused without it.
-        if self._state == PENDING:
+        # In a forked process the lock may be held for ever: it is refused without it, and an outcome that is
+        # known is read without it. For a moment before that one is running.
+        if self._state in (PENDING, RUNNING):
             self._network.check()
             with self._condition:
                 self._condition.wait_for(self.done, waits_s)
