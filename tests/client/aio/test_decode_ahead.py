@@ -130,3 +130,25 @@ async def test_a_fault_of_the_records_is_theirs_and_another_one_the_polls() -> N
         await ahead.decoded()
     assert await ahead.decoded()
     assert [str(one) for one in fetches.completed.results] == ["torn"]
+
+
+async def test_a_call_elsewhere_is_not_made_again_when_another_came_between() -> None:
+    made = []
+    goes_on = threading.Event()
+
+    def paused() -> str:
+        made.append("paused")
+        goes_on.wait(10)
+        return "decoded"
+
+    first, second = Fetches(0, paused), Fetches(0, lambda: made.append("other"))
+    ahead = ahead_of(first)
+    polls = []
+    for fetches in (first, second, first):
+        ahead._fetcher = cast(Fetcher, fetches)
+        polls.append(asyncio.create_task(ahead.decoded()))
+        await asyncio.sleep(0)
+    goes_on.set()
+    assert all(await asyncio.gather(*polls))
+    assert sorted(made) == ["other", "paused"]
+    assert first.completed.results == ["decoded"]

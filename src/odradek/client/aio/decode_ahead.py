@@ -10,7 +10,7 @@ When the driver is closed nothing more is begun.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -32,8 +32,9 @@ class DecodeAhead:
         self._driver = driver
         self._loop = loop
         self._is_scheduled = False
-        # The call on another thread that was begun last, until its result was taken over.
-        self._begun: tuple[Away, asyncio.Future[Any]] | None = None
+        # The calls on other threads, until their results were taken over: several where the next records
+        # are those of another partition meanwhile, because the application has paused one.
+        self._begun: dict[Callable[[], Any], asyncio.Future[Any]] = {}
 
     async def decoded(self) -> bool:
         """Wait for the call that the next records need; returns False if they need none.
@@ -79,16 +80,14 @@ class DecodeAhead:
 
     def _begin(self, away: Away) -> asyncio.Future[Any]:
         """Have a call made on another thread, unless it is under way there."""
-        if self._begun is not None and self._begun[0].call is away.call:
-            return self._begun[1]
-        future = self._loop.run_in_executor(None, away.call)
-        self._begun = away, future
-        future.add_done_callback(partial(self._take_over, away))
+        future = self._begun.get(away.call)
+        if future is None:
+            future = self._begun[away.call] = self._loop.run_in_executor(None, away.call)
+            future.add_done_callback(partial(self._take_over, away))
         return future
 
     def _take_over(self, away: Away, future: asyncio.Future[Any]) -> None:
-        if self._begun is not None and self._begun[1] is future:
-            self._begun = None
+        del self._begun[away.call]
         if future.cancelled():
             return
         error = future.exception()
