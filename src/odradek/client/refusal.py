@@ -12,6 +12,11 @@ def known_code(error_code: int) -> ErrorCode:
         return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
+def may_pass(code: ErrorCode) -> bool:
+    """Whether what a broker says of a topic or partition may pass, as Kafka's clients take it."""
+    return code.is_retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def raise_for(error_code: int, message: str | None = None, *, about: str = "") -> None:
     """Raise ApiError unless the code is NONE.
 

@@ -304,11 +304,15 @@ class RemoteSession(ABC, Generic[M, S, CallT, AttemptT]):
         self.state = SessionState.CLOSED
         self._on_closed(self)
 
-    def _leave(self) -> None:
-        """Drop the connection and everything of the session."""
+    def _drop_attempt(self) -> None:
+        """Give up the connection, if there is one."""
         attempt, self._attempt = self._attempt, None
         if attempt is not None and attempt.link is not None:
             attempt.link.abort()
+
+    def _leave(self) -> None:
+        """Drop the connection and everything of the session."""
+        self._drop_attempt()
         self._calls.clear()
         self._unsent.clear()
         if self._next_tick is not None:

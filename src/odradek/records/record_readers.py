@@ -45,7 +45,9 @@ def reader_of(
     batches: Sequence[tuple[Buffer, BatchHeader]],
     first: Offset,
 ) -> RecordReader[T]:
-    """The reader of uncompressed batches, whose offsets rise and do not overlap; see `TupleReader`."""
+    """The reader of uncompressed batches, alike in their kind of timestamps, whose offsets rise and do not
+    overlap; see `TupleReader`.
+    """
     if _HAS_NUMPY and sum(header.record_count for _, header in batches) >= AT_ONCE_RECORDS_MIN:
         from odradek.records.columnar.record_rows import RecordRows
 

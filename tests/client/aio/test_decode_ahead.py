@@ -47,14 +47,17 @@ class Fetches:
 
 
 class Connections:
-    """A driver, of which only is known whether it is closed."""
+    """A driver, of which only is known its loop, and whether it is closed."""
 
     is_closed = False
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
 
 
 def ahead_of(fetches: Fetches, connections: Connections | None = None) -> DecodeAhead:
     driver = cast(Driver, connections or Connections())
-    return DecodeAhead(cast(Fetcher, fetches), driver, asyncio.get_running_loop())
+    return DecodeAhead(cast(Fetcher, fetches), driver)
 
 
 async def test_c2_it_decodes_a_slice_in_each_step_of_the_loop() -> None:

@@ -128,7 +128,7 @@ class Consumer:
         self._polled_at_ms = self._driver.now_ms
         # When iteration polls although it has records, on the loop's clock.
         self._polls_again_s = 0.0
-        self._ahead = DecodeAhead(self._core.fetcher, self._driver, self._loop)
+        self._ahead = DecodeAhead(self._core.fetcher, self._driver)
         self._driver.run(self._core, self._ahead)
         if topics:
             self.subscribe(topics)

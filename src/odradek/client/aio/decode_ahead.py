@@ -1,6 +1,6 @@
 """Decodes, between two polls of a consumer, some of the records that the next poll returns (C2).
 
-    ahead = DecodeAhead(fetcher, driver, loop)
+    ahead = DecodeAhead(fetcher, driver)
     driver.run(ahead)          it looks after every event whether something has come
     await ahead.decoded()      a poll waits for what the next records need of another thread
 
@@ -27,10 +27,9 @@ _BEGINS_S: Final = 0.001
 class DecodeAhead:
     """See the module; a `Core` that sends nothing."""
 
-    def __init__(self, fetcher: Fetcher, driver: Driver, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, fetcher: Fetcher, driver: Driver) -> None:
         self._fetcher = fetcher
         self._driver = driver
-        self._loop = loop
         self._is_scheduled = False
         # The calls on other threads, until their results were taken over: several where the next records
         # are those of another partition meanwhile, because the application has paused one.
@@ -57,7 +56,7 @@ class DecodeAhead:
         """See `Core`: nothing is sent, but decoding begins."""
         if not self._is_scheduled and not self._fetcher.is_empty:
             self._is_scheduled = True
-            self._loop.call_later(_BEGINS_S, self._step)
+            self._driver.loop.call_later(_BEGINS_S, self._step)
         return ()
 
     def outcome(self, outcome: Outcome, now_ms: int) -> None:
@@ -74,7 +73,7 @@ class DecodeAhead:
             return
         self._is_scheduled = self._fetcher.prepare()
         if self._is_scheduled:
-            self._loop.call_soon(self._step)
+            self._driver.loop.call_soon(self._step)
         elif (away := self._fetcher.away) is not None:
             self._begin(away)
 
@@ -82,7 +81,7 @@ class DecodeAhead:
         """Have a call made on another thread, unless it is under way there."""
         future = self._begun.get(away.call)
         if future is None:
-            future = self._begun[away.call] = self._loop.run_in_executor(None, away.call)
+            future = self._begun[away.call] = self._driver.loop.run_in_executor(None, away.call)
             future.add_done_callback(partial(self._take_over, away))
         return future
 

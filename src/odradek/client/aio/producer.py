@@ -135,15 +135,7 @@ class Producer:
         """
         record = outgoing(topic, value, key, headers, partition, timestamp_ms)
         if self._is_watched:
-            return await self._send_watched(self.interceptors.sent(record))
-        running = self._running()
-        future: asyncio.Future[Receipt] = running.driver.loop.create_future()
-        if not self._add(record, future, running):
-            await self.add_later(record, future, self._settings.max_block_ms)
-        return future
-
-    async def _send_watched(self, record: Outgoing) -> asyncio.Future[Receipt]:
-        """The rest of `send`, of which the interceptors learn also if nothing was added."""
+            record = self.interceptors.sent(record)
         try:
             running = self._running()
             future: asyncio.Future[Receipt] = running.driver.loop.create_future()

@@ -23,7 +23,7 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicId, TopicPartition
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.requests import Outcome, Send, ToAny, earliest
-from odradek.client.refusal import known_code
+from odradek.client.refusal import known_code, may_pass
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -286,7 +286,7 @@ class ClusterView:
     @property
     def _is_incomplete(self) -> bool:
         """Whether asking again soon may tell more: a topic or a leader is missing."""
-        return any(map(passes, self.errors.values())) or any(
+        return any(map(may_pass, self.errors.values())) or any(
             leader.node == NO_BROKER for topic in self.topics.values() for leader in topic.leaders.values()
         )
 
@@ -339,8 +339,3 @@ class ClusterView:
         known = self.topics.pop(name, None)
         if known is not None:
             self._names.pop(known.id, None)
-
-
-def passes(code: ErrorCode) -> bool:
-    """Whether what metadata says of a topic may be over by itself, as Kafka's clients take it."""
-    return code.is_retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -291,12 +291,6 @@ class ClientSession(RemoteSession[ToClient, Message, Call, _Attempt]):
         self.send_heartbeat()
         self._plan_tick()
 
-    def _drop_attempt(self) -> None:
-        """Give up a connection over which nothing comes; the next tick makes another one."""
-        attempt, self._attempt = self._attempt, None
-        if attempt is not None and attempt.link is not None:
-            attempt.link.abort()
-
     def _dial(self) -> None:
         self._heard_ms = self._awake.now_ms
         self._attempt = Attempt(self)

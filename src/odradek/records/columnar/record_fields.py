@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from odradek.records.columnar.record_starts import record_starts
-from odradek.records.columnar.varints import LONG_BYTES_MAX, Booleans, Longs, VarintBytes, check
+from odradek.records.columnar.varints import Booleans, Longs, VarintBytes, check
+from odradek.records.varint import LONG_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)

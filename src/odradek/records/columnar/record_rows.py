@@ -28,7 +28,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class RecordRows(Generic[T]):
-    """See the module; the batches are in the order of their offsets, which do not overlap."""
+    """See the module; batches are in the order of their offsets, and alike in their kind of timestamps."""
 
     __slots__ = ("_after", "_at", "_before", "_fields", "_has_headers", "_kind", "_padded", "_timestamps_ms")
 
@@ -128,9 +128,7 @@ def _sections(batches: Sequence[tuple[Buffer, BatchHeader]]) -> Sections:
 
 def _timestamps_ms(fields: RecordFields, headers: Sequence[BatchHeader]) -> Longs:
     """Those of the records, or of the append to the log where the topic stamps them so."""
-    if not any(header.is_log_append_time for header in headers):
+    if not headers[0].is_log_append_time:
         return fields.timestamps_ms
-    counts = [header.record_count for header in headers]
-    appended = np.repeat(np.array([header.is_log_append_time for header in headers]), counts)
-    maximum = np.repeat(np.array([header.max_timestamp for header in headers], dtype=np.int64), counts)
-    return np.where(appended, maximum, fields.timestamps_ms)
+    appended_ms = np.array([header.max_timestamp for header in headers], dtype=np.int64)
+    return np.repeat(appended_ms, [header.record_count for header in headers])

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from odradek.base.errors import CorruptRecord
+from odradek.records.varint import INT_BYTES_MAX
 
 Longs = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
-INT_BYTES_MAX: Final = 5
-LONG_BYTES_MAX: Final = 10
 PADDING_BYTES: Final = 16
 """The zeros that `VarintBytes` expects behind its data."""
 

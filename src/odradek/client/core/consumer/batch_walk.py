@@ -20,7 +20,7 @@ from odradek.wire.messages.fetch import AbortedTransaction, PartitionData
 
 # What is decoded together: a millisecond or two of work, so that who takes few records does not wait long.
 _RUN_BYTES: Final = 512 << 10
-_RUN_RECORDS: Final = 4_096
+RUN_RECORDS: Final = 4_096
 _RUN_BATCHES: Final = 128
 
 
@@ -83,7 +83,7 @@ class BatchWalk:
                 behind = at + header.size_bytes
                 if first is not None and (
                     behind - begin > _RUN_BYTES
-                    or records + header.record_count > _RUN_RECORDS
+                    or records + header.record_count > RUN_RECORDS
                     or steps == _RUN_BATCHES
                     or header.base_offset < end
                     or not _is_alike(header, first)

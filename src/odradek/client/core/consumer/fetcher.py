@@ -33,7 +33,7 @@ from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.run_decoding import RunDecoder
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToNode
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import known_code, may_pass, name_of
 from odradek.client.sampled import USUAL, Sampling
 from odradek.wire.messages.fetch import (
     FetchPartition,
@@ -135,7 +135,7 @@ class Fetcher:
     @property
     def has_records(self) -> bool:
         """Whether `take` returns something: what is here continues at a position."""
-        return any(self._is_current(one) and self._is_returnable(one.partition) for one in self._completed())
+        return any(map(self._is_takeable, self._completed()))
 
     @property
     def buffered(self) -> set[TopicPartition]:
@@ -353,7 +353,7 @@ class Fetcher:
             state.replica = NO_BROKER
             state.put_off(now_ms, self._backoff)
             self._view.refresh_soon(now_ms)
-        elif code.is_retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
+        elif may_pass(code):
             state.put_off(now_ms, self._backoff)
         else:
             state.error = state.failed

@@ -15,22 +15,21 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from odradek.base.buffers import Buffer
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
-from odradek.client.core.consumer.batch_walk import Run
+from odradek.client.core.consumer.batch_walk import RUN_RECORDS, Run
 from odradek.records.blocks import BLOCKS_MAX
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec
 from odradek.records.framing import (
     BLOCKS_HERE_MAX,
     COMPRESSED_HERE_BYTES_MAX,
+    DECOMPRESSED_HERE_BYTES_MAX,
     body_view,
 )
-from odradek.records.framing import DECOMPRESSED_HERE_BYTES_MAX as _HERE_BYTES
 from odradek.records.header import BatchHeader
 from odradek.records.record_readers import AT_ONCE_RECORDS_MIN, RecordReader, reader_of
 
 T = TypeVar("T", bound=tuple[Any, ...])
 Batches = Collection[tuple[memoryview, BatchHeader]]
 
-_HERE_RECORDS: Final = 4_096
 _HERE_COMPRESSED: Final = 8
 _AWAY_BYTES: Final = 4 << 20
 
@@ -55,7 +54,7 @@ class RunDecoder(Generic[T]):
     def is_quick(self, batches: Batches) -> bool:
         """Whether `decode` takes a few milliseconds at most."""
         records = sum(header.record_count for _, header in batches)
-        if records > _HERE_RECORDS or (records >= AT_ONCE_RECORDS_MIN and not self._is_loaded):
+        if records > RUN_RECORDS or (records >= AT_ONCE_RECORDS_MIN and not self._is_loaded):
             return False
         compressed = [header.size_bytes for _, header in batches if header.codec != Codec.NONE]
         return len(compressed) <= _HERE_COMPRESSED and sum(compressed) <= COMPRESSED_HERE_BYTES_MAX
@@ -66,7 +65,8 @@ class RunDecoder(Generic[T]):
         Raises what `decompress` does, for the first batch; `is_here`: within the bounds of a loop's thread.
         """
         if is_here:
-            batch_bytes_max, blocks_free, enough = _HERE_BYTES, BLOCKS_HERE_MAX, _HERE_BYTES
+            batch_bytes_max = enough = DECOMPRESSED_HERE_BYTES_MAX
+            blocks_free = BLOCKS_HERE_MAX
         else:
             batch_bytes_max, blocks_free, enough = DECOMPRESSED_BYTES_MAX, BLOCKS_MAX, _AWAY_BYTES
         bodies: list[tuple[Buffer, BatchHeader]] = []

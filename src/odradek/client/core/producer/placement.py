@@ -12,11 +12,11 @@ from typing import Final
 from odradek.base.chance import Chance
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, TopicPartition
-from odradek.client.core.cluster_view import ClusterView, passes
+from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.partitioning import partition_of_key
-from odradek.client.refusal import name_of
+from odradek.client.refusal import may_pass, name_of
 
 _NONE_GIVEN: Final[Mapping[int, int]] = {}
 # To make one takes as long as to find out which.
@@ -62,10 +62,7 @@ class Placement:
             return None
         if key is not None and not self._ignores_keys:
             return _partition(topic, partition_of_key(key, count))
-        current = self._partitioner.current.get(topic)
-        if current is None or current.partition >= count:
-            current = _partition(topic, self._draw(topic, count, _NONE_GIVEN))
-        return current
+        return self._current(topic, count, _NONE_GIVEN)
 
     def spread(self, topic: str, ends: Sequence[int]) -> list[tuple[int, int]]:
         """Where many records without a key go that are appended next.
@@ -80,11 +77,7 @@ class Placement:
         given: Counter[int] = Counter()
         first = 0
         while first < len(ends):
-            current = self._partitioner.current.get(topic)
-            if current is None or current.partition >= count:
-                number = self._draw(topic, count, given)
-            else:
-                number = current.partition
+            number = self._current(topic, count, given).partition
             first = self._partitioner.fill(topic, ends, first)
             given[number] += 1
             runs.append((number, first))
@@ -103,7 +96,7 @@ class Placement:
         if self._view.login_error is not None:
             raise self._view.login_error
         code = self._view.errors.get(topic)
-        if code is not None and not passes(code):
+        if code is not None and not may_pass(code):
             raise ApiError(code, f"topic {topic}: {name_of(code)}")
         return None
 
@@ -117,6 +110,12 @@ class Placement:
     def _has_leader(self, partition: TopicPartition) -> bool:
         leader = self._view.leader(partition)
         return leader is not None and leader.node != NO_BROKER
+
+    def _current(self, topic: str, count: int, given: Mapping[int, int]) -> TopicPartition:
+        current = self._partitioner.current.get(topic)
+        if current is None or current.partition >= count:
+            return _partition(topic, self._draw(topic, count, given))
+        return current
 
     def _draw(self, topic: str, count: int, given: Mapping[int, int]) -> int:
         partitions = [TopicPartition(topic, number) for number in range(count)]
