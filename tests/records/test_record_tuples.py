@@ -10,6 +10,7 @@ from odradek.base.errors import InvalidRecord
 from odradek.records.builder import BatchBuilder
 from odradek.records.framing import NamedHeaders, RecordHeaders, body_of, iter_body, named
 from odradek.records.header import LOG_APPEND_TIME_BIT, BatchHeader, read_header
+from odradek.records.header_reader import HeaderReader
 from odradek.records.record_tuples import TupleReader
 
 CONTENT = some.none() | some.binary(max_size=200)
@@ -44,7 +45,7 @@ def batch_of(
 
 def decoded(header: BatchHeader, body: bytes, first: int = 0, count: int = 1 << 30) -> list[Found] | str:
     """All records, `count` at a time, or the words of the first error, which comes again."""
-    reader = TupleReader(Found, ("t", 5), (3, False), body, header, first)
+    reader = TupleReader(Found, ("t", 5), (3, False), body, header, first, HeaderReader())
     found: list[Found] = []
     try:
         while not reader.is_done:

@@ -4,7 +4,8 @@
 - `validation`: the rules for batches that a log did not write itself; `offsets` gives them their offsets.
 - `framing`, `record_tuples`, `record_check`, `timestamps`: the records inside a batch: decoding, all at
   once, checking, lookup by time.
-- `record_readers`: the records of several batches as tuples, many at once where numpy is.
+- `record_readers`: the records of several batches as tuples, many at once where numpy is; `header_reader`
+  reads their headers, a bounded number in a slice.
 - `compression`: the codecs, with a bound on what comes out.
 - `isolation`: which batches a reader must not see.
 - `columnar`: records as Arrow columns, for who has numpy and pyarrow.

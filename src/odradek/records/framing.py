@@ -287,13 +287,24 @@ def named(headers: RecordHeaders) -> NamedHeaders:
 def read_headers(body: bytes, position: int, record_end: int) -> tuple[RecordHeaders, int]:
     """A record's headers, their count at `position`, and the position behind them. Raises InvalidRecord."""
     count, position = read_varint(body, position)
-    if not 0 <= count <= (record_end - position) // HEADER_ENTRY_BYTES_MIN:
-        raise InvalidRecord(f"{count} headers are announced, {record_end - position} bytes are left for them")
+    check_header_count(count, record_end - position)
     headers = []
     for _ in range(count):
-        name, position = _read_bytes(body, position)
-        if name is None:
-            raise InvalidRecord("a header without a key")
-        value, position = _read_bytes(body, position)
+        name, value, position = read_header(body, position)
         headers.append((name, value))
     return tuple(headers), position
+
+
+def check_header_count(count: int, size_bytes: int) -> None:
+    """Raises InvalidRecord unless so many headers may lie in so many bytes."""
+    if not 0 <= count <= size_bytes // HEADER_ENTRY_BYTES_MIN:
+        raise InvalidRecord(f"{count} headers are announced, {size_bytes} bytes are left for them")
+
+
+def read_header(body: bytes, position: int) -> tuple[bytes, bytes | None, int]:
+    """The name and the value of the header at `position`, and the position behind it."""
+    name, position = _read_bytes(body, position)
+    if name is None:
+        raise InvalidRecord("a header without a key")
+    value, position = _read_bytes(body, position)
+    return name, value, position

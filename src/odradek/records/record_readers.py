@@ -17,6 +17,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.errors import OdradekError
 from odradek.base.ids import Offset
 from odradek.records.header import BatchHeader
+from odradek.records.header_reader import HeaderReader
 from odradek.records.record_tuples import TupleReader
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -35,7 +36,10 @@ class RecordReader(Protocol[T_co]):
         """Whether all records were read."""
 
     def read(self, count: int) -> Sequence[T_co]:
-        """Up to `count` of the next records; raises InvalidRecord, then each time. Some may be left out."""
+        """Up to `count` of the next records; raises InvalidRecord, then each time.
+
+        Fewer come, also none, where records are left out, or have many headers (`HeaderReader`).
+        """
 
 
 def reader_of(
@@ -55,16 +59,19 @@ def reader_of(
             return RecordRows(kind, before, after, batches, first)
         except OdradekError:
             pass
-    return _OneByOne(
-        [TupleReader(kind, before, after, bytes(body), header, first) for body, header in batches]
-    )
+    headers = HeaderReader()
+    readers = [
+        TupleReader(kind, before, after, bytes(body), header, first, headers) for body, header in batches
+    ]
+    return _OneByOne(readers, headers)
 
 
 class _OneByOne(Generic[T]):
     """Reads one batch behind the other."""
 
-    def __init__(self, readers: Sequence[TupleReader[T]]) -> None:
+    def __init__(self, readers: Sequence[TupleReader[T]], headers: HeaderReader) -> None:
         self._readers = deque(readers)
+        self._headers = headers
         self._drop_done()
 
     @property
@@ -73,6 +80,7 @@ class _OneByOne(Generic[T]):
 
     def read(self, count: int) -> list[T]:
         found: list[T] = []
+        self._headers.renew()
         while self._readers and count > 0:
             reader = self._readers[0]
             left = reader.left
@@ -83,6 +91,8 @@ class _OneByOne(Generic[T]):
                     raise
                 break
             count -= left - reader.left
+            if not reader.is_done and count > 0:
+                break  # it has come to headers that are for a later slice
             self._drop_done()
         return found
 

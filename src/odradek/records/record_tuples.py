@@ -6,7 +6,8 @@
 
 Numbers of one and two bytes, nearly all there are, are read in line, and the tuples are made without a call
 of their class. Invariant: it accepts and refuses the same bytes as `framing.iter_body`, with the same values;
-but the names of headers are text, as applications want them.
+but the names of headers are text, as applications want them, and headers of records that are left out are not
+looked at.
 """
 
 from typing import Any, Final, Generic, TypeVar
@@ -18,16 +19,15 @@ from odradek.records.framing import (
     LONG_MIN,
     RECORD_BYTES_MIN,
     NamedHeaders,
-    named,
-    read_headers,
 )
 from odradek.records.header import BatchHeader
+from odradek.records.header_reader import HeaderReader
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, read_bits
 
 _Shared = tuple[Any, Any, Any, Any]
 T = TypeVar("T", bound=tuple[Any, ...])
-# The kind of tuple, what all share, the records' bytes, their header, and the first offset.
-_What = tuple[type[T], _Shared, bytes, BatchHeader, Offset]
+# The kind of tuple, what all share, the records' bytes, their header, the first offset, what reads headers.
+_What = tuple[type[T], _Shared, bytes, BatchHeader, Offset, HeaderReader]
 
 _LENGTH_MIN: Final = RECORD_BYTES_MIN - 1
 _NO_HEADERS: Final[NamedHeaders] = ()
@@ -40,7 +40,7 @@ class TupleReader(Generic[T]):
     one raises the same.
     """
 
-    __slots__ = ("_at", "_body", "_delta", "_first", "_header", "_kind", "_number", "_shared")
+    __slots__ = ("_at", "_body", "_delta", "_first", "_header", "_headers", "_kind", "_number", "_shared")
 
     def __init__(
         self,
@@ -50,11 +50,13 @@ class TupleReader(Generic[T]):
         body: bytes,
         header: BatchHeader,
         first: Offset,
+        headers: HeaderReader,
     ) -> None:
         """Makes of each record `before` + (offset, timestamp, key, value, `NamedHeaders`) + `after`.
 
         `kind` is a NamedTuple of these fields; records before the offset `first` are left out.
         """
+        self._headers = headers
         self._kind = kind
         self._shared: _Shared = (*before, *after)
         self._body = body
@@ -75,12 +77,15 @@ class TupleReader(Generic[T]):
         return self._number >= self._header.record_count and self._at == len(self._body)
 
     def read(self, count: int) -> list[T]:
-        """The next `count` records. Raises InvalidRecord as `iter_records` does."""
+        """The next `count` records, or those in front of one whose headers are for a later slice.
+
+        Raises InvalidRecord as `iter_records` does.
+        """
         header = self._header
         end_number = min(header.record_count, self._number + count)
         try:
-            found, position, delta = _decode(
-                (self._kind, self._shared, self._body, header, self._first),
+            found, end_number, position, delta = _decode(
+                (self._kind, self._shared, self._body, header, self._first, self._headers),
                 (self._number, end_number, self._at, self._delta),
             )
         except IndexError:
@@ -95,16 +100,15 @@ class TupleReader(Generic[T]):
         return found
 
 
-def _decode(what: _What[T], where: tuple[int, int, int, int]) -> tuple[list[T], int, int]:
-    """Decode from one record number to another; returns the records, and the position and delta behind."""
-    kind, (one, two, eight, nine), body, header, first = what
+def _decode(what: _What[T], where: tuple[int, int, int, int]) -> tuple[list[T], int, int, int]:
+    """Decode from one record number to another; returns the records, and number, position, delta behind."""
+    kind, (one, two, eight, nine), body, header, first, reader = what
     first_number, end_number, position, delta_before = where
-    new = tuple.__new__
-    found: list[T] = []
+    new, found = tuple.__new__, list[T]()
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
-    last_delta = header.last_offset_delta
-    size = len(body)
+    last_delta, size = header.last_offset_delta, len(body)
     for number in range(first_number, end_number):
+        begin = position
         bits = body[position]
         position += 1
         if bits >= 0x80:
@@ -132,10 +136,8 @@ def _decode(what: _What[T], where: tuple[int, int, int, int]) -> tuple[list[T], 
         delta = bits >> 1 ^ -(bits & 1)
         if not delta_before < delta <= last_delta:
             raise InvalidRecord(f"record {number} has offset delta {delta}, the one before {delta_before}")
-        delta_before = delta
-        bits = body[position]
+        key, bits = None, body[position]
         position += 1
-        key = None
         if bits != NULL_BITS:
             if bits >= 0x80:
                 bits, position = read_bits(body, position - 1)
@@ -155,21 +157,19 @@ def _decode(what: _What[T], where: tuple[int, int, int, int]) -> tuple[list[T], 
             start = position
             position += bits >> 1
             value = body[start:position]
-        headers = _NO_HEADERS
+        headers, offset = _NO_HEADERS, base_offset + delta
         position += 1
         if body[position - 1]:
-            headers, position = _named_headers(body, position - 1, end)
+            read = (headers, max(position, end)) if offset < first else reader.read(body, position - 1, end)
+            if read is None:
+                return found, number, begin, delta_before
+            headers, position = read
         if position != end:
             raise InvalidRecord(f"record {number} says it ends at byte {end} and ends at {position}")
-        offset = base_offset + delta
+        delta_before = delta
         if offset >= first:
             found.append(new(kind, (one, two, offset, timestamp_ms, key, value, headers, eight, nine)))
-    return found, position, delta_before
-
-
-def _named_headers(body: bytes, position: int, end: int) -> tuple[NamedHeaders, int]:
-    headers, behind = read_headers(body, position, end)
-    return named(headers), behind
+    return found, end_number, position, delta_before
 
 
 def _taken(body: bytes, bits: int, position: int) -> tuple[bytes | None, int]:

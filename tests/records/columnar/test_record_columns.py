@@ -65,6 +65,11 @@ def decode(data: bytes, sections: Sections, *, with_headers: bool = False) -> Re
     return decode_sections(data + bytes(PADDING_BYTES), sections, with_headers=with_headers)
 
 
+def headers_of(columns: RecordColumns) -> list[list[Header] | None]:
+    assert columns.headers is not None
+    return [entry and [(one["key"], one["value"]) for one in entry] for entry in columns.headers.to_pylist()]
+
+
 ROWS = st.lists(
     st.tuples(
         st.integers(-(1 << 40), 1 << 40),
@@ -83,13 +88,11 @@ def test_columns_hold_what_was_written(batches: list[list[Row]]) -> None:
     data, sections = lay_out(batches)
     columns = decode(data, sections, with_headers=True)
     rows = [row for batch in batches for row in batch]
+    assert headers_of(columns) == [row[3] or None for row in rows]
     assert columns.offsets.tolist() == list(range(len(rows)))
     assert columns.timestamps_ms.tolist() == [1000 + row[0] for row in rows]
     assert columns.keys.to_pylist() == [row[1] for row in rows]
     assert columns.values.to_pylist() == [row[2] for row in rows]
-    assert columns.headers is not None
-    found = [entry and [(one["key"], one["value"]) for one in entry] for entry in columns.headers.to_pylist()]
-    assert found == [row[3] or None for row in rows]
 
 
 def test_append_time_takes_the_place_of_every_timestamp() -> None:
@@ -162,3 +165,21 @@ def test_offsets_that_do_not_rise_to_the_last_of_the_header_are_refused(deltas: 
     )
     with pytest.raises(CorruptRecord, match="do not rise"):
         decode(data, sections)
+
+
+def test_few_records_with_many_headers_among_others() -> None:
+    many: list[Header] = [(f"k{number}", None if number % 3 else b"v" * number) for number in range(300)]
+    rows: list[Row] = [(0, b"k", b"v", many if number == 7 else many[: number % 3]) for number in range(40)]
+    data, sections = lay_out([rows, rows[:9]])
+    columns = decode(data, sections, with_headers=True)
+    assert headers_of(columns) == [row[3] or None for row in [*rows, *rows[:9]]]
+
+
+@pytest.mark.parametrize("broken", [b"\x03\x01", b"\x02\x00", b"\xff\xff\xff\xff\xff\x01"])
+def test_a_broken_header_among_many_is_corrupt(broken: bytes) -> None:
+    whole = record(0, (0, None, b"v", [("", None)] * 100))
+    broken_one = whole[: -len(broken)] + broken
+    sections = lay_out([[(0, None, b"v", [("", None)] * 100)]])[1]
+    data = b"\xff" * 61 + broken_one
+    with pytest.raises(CorruptRecord):
+        decode(data, sections, with_headers=True)

@@ -11,6 +11,7 @@ from odradek.records.builder import BatchBuilder
 from odradek.records.columnar.record_rows import RecordRows
 from odradek.records.framing import RecordHeaders, body_of
 from odradek.records.header import LOG_APPEND_TIME_BIT, BatchHeader, read_header
+from odradek.records.header_reader import HeaderReader
 from odradek.records.record_tuples import TupleReader
 from tests.records.test_record_tuples import CONTENT, HEADERS, Found
 
@@ -47,7 +48,7 @@ def at_once(batches: Batches, first: int = 0, count: int = 1 << 30) -> list[Foun
 def one_by_one(batches: Batches, first: int = 0) -> list[Found]:
     found: list[Found] = []
     for body, header in batches:
-        found += TupleReader(Found, ("t", 5), (3, False), body, header, first).read(1 << 30)
+        found += TupleReader(Found, ("t", 5), (3, False), body, header, first, HeaderReader()).read(1 << 30)
     return found
 
 

@@ -21,8 +21,9 @@ from odradek.base.errors import InvalidRecord
 from odradek.base.ids import Offset
 from odradek.records.columnar.record_fields import RecordFields, Sections, locate
 from odradek.records.columnar.varints import PADDING_BYTES, Booleans, Longs, VarintBytes, check
-from odradek.records.framing import NamedHeaders, named, read_headers
+from odradek.records.framing import NamedHeaders
 from odradek.records.header import BatchHeader
+from odradek.records.header_reader import HeaderReader
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -30,7 +31,17 @@ T = TypeVar("T", bound=tuple[Any, ...])
 class RecordRows(Generic[T]):
     """See the module; batches are in the order of their offsets, and alike in their kind of timestamps."""
 
-    __slots__ = ("_after", "_at", "_before", "_fields", "_has_headers", "_kind", "_padded", "_timestamps_ms")
+    __slots__ = (
+        "_after",
+        "_at",
+        "_before",
+        "_fields",
+        "_has_headers",
+        "_header_reader",
+        "_kind",
+        "_padded",
+        "_timestamps_ms",
+    )
 
     def __init__(
         self,
@@ -45,6 +56,7 @@ class RecordRows(Generic[T]):
         self._before, self._after = before, after
         self._padded = b"".join([*(body for body, _ in batches), bytes(PADDING_BYTES)])
         self._fields = fields = locate(VarintBytes(self._padded), _sections(batches))
+        self._header_reader = HeaderReader()
         self._has_headers = bool(fields.header_counts.any())
         ends_well = (fields.headers_starts == fields.ends) | (fields.header_counts > 0)
         check(bool(ends_well.all()), "headers do not fill their record")
@@ -57,7 +69,10 @@ class RecordRows(Generic[T]):
         return self._at >= len(self._fields.offsets)
 
     def read(self, count: int) -> list[T]:
-        """The next `count` records, or those in front of a fault of headers; the next call raises it."""
+        """The next `count` records, or those in front of one whose headers are for a later slice or broken.
+
+        For those that are broken the next call raises InvalidRecord.
+        """
         fields = self._fields
         begin, end = self._at, min(self._at + count, len(fields.offsets))
         headers: Iterable[NamedHeaders] = repeat(())
@@ -82,20 +97,23 @@ class RecordRows(Generic[T]):
         return list(map(tuple.__new__, repeat(self._kind), rows))
 
     def _headers(self, begin: int, end: int) -> list[NamedHeaders]:
-        """Those of the records up to the first whose headers cannot be read."""
+        """Those of the records up to the first whose headers cannot be read, or not in this slice."""
         fields, padded = self._fields, self._padded
+        self._header_reader.renew()
         found: list[NamedHeaders] = [()] * (end - begin)
         for row in np.flatnonzero(fields.header_counts[begin:end]).tolist():
             record_end = int(fields.ends[begin + row])
             try:  # their number stands behind the value
-                headers, position = read_headers(padded, int(fields.value_ends[begin + row]), record_end)
+                read = self._header_reader.read(padded, int(fields.value_ends[begin + row]), record_end)
+                if read is None:
+                    return found[:row]
+                found[row], position = read
                 if position != record_end:
                     raise InvalidRecord("headers do not fill their record")
             except (InvalidRecord, IndexError) as fault:
                 if row:
                     return found[:row]
                 raise InvalidRecord(f"the headers of a record cannot be read: {fault}") from None
-            found[row] = named(headers)
         return found
 
     def _strings(

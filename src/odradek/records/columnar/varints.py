@@ -52,12 +52,13 @@ def _packed_short_varints() -> Longs:
 class VarintBytes:
     """A buffer of bytes in which varints lie at known positions."""
 
-    __slots__ = ("_bytes", "_padded", "pairs", "size")
+    __slots__ = ("_bytes", "padded", "pairs", "size")
 
     def __init__(self, padded: bytes) -> None:
         self.size = len(padded) - PADDING_BYTES
         """Bytes without the padding."""
-        self._padded = padded
+        self.padded = padded
+        """The bytes with the padding."""
         self._bytes = np.frombuffer(padded, dtype=np.uint8)
         self.pairs: npt.NDArray[np.uint16] = np.ndarray(
             shape=(len(padded) - 1,), dtype="<u2", buffer=padded, strides=(1,)
@@ -66,7 +67,7 @@ class VarintBytes:
 
     def slice(self, start: int, end: int) -> bytes:
         """A copy of the bytes of [start, end)."""
-        return self._padded[start:end]
+        return self.padded[start:end]
 
     def read(self, positions: Longs, bytes_max: int = INT_BYTES_MAX) -> tuple[Longs, Longs]:
         """The varints at `positions`: (values, positions behind them). None takes more than `bytes_max`."""

@@ -13,6 +13,7 @@ from odradek.records.blocks import DecompressionLimit
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec, compress
 from odradek.records.header import HEADER_BYTES, computed_crc, read_header
+from odradek.records.header_reader import HEADERS_PER_SLICE
 from odradek.wire.messages.fetch import PartitionData
 from tests.batches import numbered_batch
 
@@ -246,3 +247,33 @@ def large_batch(base: int, count: int, value_bytes: int) -> bytes:
     for _ in range(count):
         builder.append(1_000, None, bytes(value_bytes))
     return bytes(builder.build())
+
+
+@pytest.mark.parametrize("others", [0, 300], ids=["one by one", "at once"])
+def test_the_headers_of_a_record_are_decoded_in_slices(others: int) -> None:
+    builder = BatchBuilder(base_offset=0)
+    builder.append(1_000, None, b"first", ((b"h", b"1"),) * 20_000)
+    for _ in range(others):
+        builder.append(1_000, None, b"", ((b"h", b"2"),))
+    one = completed(bytes(builder.build()))
+    calls = 0
+    while not (found := one.take(1)):
+        if one.away is not None:
+            decode_away(one)
+            continue
+        calls += 1
+        assert not one.is_exhausted
+        assert one.next_offset == 0
+    assert calls >= 20_000 // (8 * HEADERS_PER_SLICE) - 1, "a call reads eight slices at most"
+    assert found[0].headers == (("h", b"1"),) * 20_000
+    while not one.is_exhausted:
+        found += one.take(100)
+    assert [record.offset for record in found] == list(range(others + 1))
+    assert all(record.headers == (("h", b"2"),) for record in found[1:])
+
+
+def test_headers_of_records_before_the_position_are_not_read() -> None:
+    builder = BatchBuilder(base_offset=0)
+    builder.append(1_000, None, b"", ((b"h", b"1"),) * 100_000)
+    builder.append(1_000, None, b"wanted")
+    assert taken(completed(bytes(builder.build()), at=1), 1) == [1]

@@ -22,6 +22,8 @@ from odradek.records.isolation import AbortedTransactions
 _CHUNK_BYTES: Final = 1 << 20
 _CHUNK_RECORDS: Final = 1 << 16
 _HERE_RECORDS: Final = 1 << 14
+# A record may have a header in every two bytes.
+_HERE_HEADERS_BYTES: Final = 1 << 16
 
 
 def no_whole_batch(records: memoryview) -> str:
@@ -175,9 +177,11 @@ class ColumnReader:
             return True
         if end == self._at:
             return False
-        call = partial(self._decode, self._records[self._at : end])
+        chunk = self._records[self._at : end]
+        call = partial(self._decode, chunk)
         self._at, self.epoch = end, epoch
-        if is_compressed or count > _HERE_RECORDS:
+        has_much = self.with_headers and len(chunk) > _HERE_HEADERS_BYTES
+        if is_compressed or count > _HERE_RECORDS or has_much:
             self.away = call
             return True
         try:
