@@ -24,6 +24,7 @@ from odradek.base.errors import SettingError
 from odradek.client.bootstrap import Address, parse_bootstrap_servers
 from odradek.client.protection import NAMES as PROTECTION_NAMES
 from odradek.client.protection import PREFIXES, read_protection
+from odradek.client.reset_policy import reset_policy
 from odradek.client.sampled import SAMPLES, WINDOW_MS, Sampling
 from odradek.net.security import Security
 
@@ -206,9 +207,14 @@ def _acks(name: str, value: object) -> int:
 
 def _offset_reset(name: str, value: object) -> str:
     text = value.strip().lower() if isinstance(value, str) else ""
-    if text in ("earliest", "latest", "none"):
-        return text
-    raise SettingError(f"{name} is one of earliest, latest, none, not {value!r}")
+    try:
+        reset_policy(text)
+    except ValueError:
+        raise SettingError(
+            f"{name} is one of earliest, latest, none, by_duration:PnDTnHnMnS "
+            f"(by_duration:PT1H for an hour ago), not {value!r}"
+        ) from None
+    return text
 
 
 _JAVA_ASSIGNORS: Final = {

@@ -2,12 +2,20 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from uuid import uuid4
 
 import pytest
 
-from odradek.aio import Consumer, ConsumerRecord, OffsetAndMetadata, RebalanceListener, TopicPartition
+from odradek.aio import (
+    Consumer,
+    ConsumerRecord,
+    OffsetAndMetadata,
+    Producer,
+    RebalanceListener,
+    TopicPartition,
+)
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError, WakeupError
 from odradek.client.core.waiting import Cause
@@ -131,6 +139,25 @@ def test_seek_pause_resume_and_positions(servers: Servers, topic: str) -> None:
                 reader.seek(TopicPartition("orders", 0), 1)
             with pytest.raises(ValueError, match=r"the offset of .* is from 0 to"):
                 reader.seek(first, -1)
+
+    run(test)
+
+
+def test_a_reset_by_duration_begins_that_long_ago(servers: Servers) -> None:
+    topic = servers.create_topic(f"orders-{uuid4().hex}", partitions=2)
+    hour_ms = 3_600_000
+
+    async def test() -> None:
+        async with Producer(bootstrap_servers=servers.bootstrap_servers) as producer:
+            now_ms = int(time.time() * 1_000)
+            for partition, ages in enumerate(((3, 2, 0.5, 0), (3, 2))):
+                for age in ages:
+                    at_ms = now_ms - int(age * hour_ms)
+                    await producer.send(topic, b"1", partition=partition, timestamp_ms=at_ms)
+        async with consumer(servers, auto_offset_reset="by_duration:PT1H") as reader:
+            places = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
+            reader.assign(places)
+            assert [await reader.position(one) for one in places] == [2, 2]
 
     run(test)
 

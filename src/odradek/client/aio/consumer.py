@@ -52,12 +52,12 @@ from odradek.client.core.consumer.consumer_core import ConsumerCore
 from odradek.client.core.consumer.deserializing import Deserializer, converter
 from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.partition_state import PartitionState
-from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.membership.member import Membership
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
+from odradek.client.reset_policy import EARLIEST, LATEST
 from odradek.client.settings import Client, read_settings
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class Consumer:
         self._loop = asyncio.get_running_loop()
         reach = driver_options(read, allow_auto_create_topics=read[known.ALLOW_AUTO_CREATE_TOPICS])
         self._client_id = reach.client_id
-        self._driver = Driver(reach, self._loop)
-        self._core = ConsumerCore(self._driver.view, self._driver.routing, self._driver.chance, options)
+        self._driver = driver = Driver(reach, self._loop)
+        self._core = ConsumerCore(driver.view, driver.routing, driver.chance, driver.clock, options)
         self._queries = OffsetQueries(
             self._driver,
             self._core.identity,

@@ -1,17 +1,15 @@
 """The settings of a consumer, as its core takes them."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from odradek.base.errors import SettingError
 from odradek.client import settings as known
 from odradek.client.core.consumer.consumer_core import ConsumerOptions
 from odradek.client.core.consumer.fetcher import FetchOptions
-from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.member import CLASSIC, CONSUMER, MemberOptions
+from odradek.client.reset_policy import reset_policy
 from odradek.client.settings import Setting, Settings
 
-_RESETS: Final[Mapping[str, int | None]] = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 _OF_CLASSIC: Final[tuple[Setting[Any], ...]] = (
     known.PARTITION_ASSIGNMENT_STRATEGY,
     known.SESSION_TIMEOUT_MS,
@@ -39,7 +37,7 @@ def consumer_options(settings: Settings) -> ConsumerOptions:
         ),
         member=None if group is None else _member_options(settings, group),
         protocol=_protocol(settings),
-        reset_to=_RESETS[settings[known.AUTO_OFFSET_RESET]],
+        reset_to=reset_policy(settings[known.AUTO_OFFSET_RESET]),
         request_timeout_ms=settings[known.REQUEST_TIMEOUT_MS],
         excludes_internal=settings[known.EXCLUDE_INTERNAL_TOPICS],
     )

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
@@ -14,10 +15,10 @@ from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import Change, ConsumerCore, ConsumerOptions, Step
 from odradek.client.core.consumer.fetcher import FetchOptions
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
-from odradek.client.core.consumer.positions import EARLIEST, LATEST
 from odradek.client.core.membership.member import MemberOptions
 from odradek.client.core.requests import Outcome, Send, ToNode
 from odradek.client.core.routing import Routing
+from odradek.client.reset_policy import EARLIEST, LATEST, Ago, ResetPolicy
 from odradek.net.request_pipeline import ConnectionFailed, NotConnected
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.wire.messages.consumer_group_heartbeat import (
@@ -65,6 +66,7 @@ from tests.batches import numbered_batch as batch
 ID = UUID(int=7)
 P0, P1, P2, P3 = (TopicPartition("orders", number) for number in range(4))
 SESSION = 17
+WALL_MS = 1_800_000_000_000
 
 
 class Rig:
@@ -76,7 +78,7 @@ class Rig:
         group: str | None = None,
         instance: str | None = None,
         protocol: str | None = None,
-        reset_to: int | None = EARLIEST,
+        reset_to: ResetPolicy = EARLIEST,
         is_committed_only: bool = False,
         retry_backoff_ms: int = 100,
         retry_backoff_max_ms: int = 1_000,
@@ -95,7 +97,8 @@ class Rig:
             protocol,
             reset_to,
         )
-        self.core = ConsumerCore(self.view, self.routing, chance, options)
+        self.clock = ManualClock(wall_ms=WALL_MS)
+        self.core = ConsumerCore(self.view, self.routing, chance, self.clock, options)
         self.view.want(["orders"])
         self.refresh()
 
@@ -594,6 +597,35 @@ def test_an_answer_about_a_position_counts_only_for_what_is_asked_now() -> None:
     assert asked(rig.fetches()[1]) == {0: 90}
 
 
+def test_a_reset_by_duration_looks_up_the_same_time_until_it_is_answered() -> None:
+    """C7, KIP-1106: a later time, after a retry, would leave records out."""
+    rig = Rig(reset_to=Ago(60_000))
+    rig.core.subscription.assign([P0])
+    (first,) = rig.due()
+    assert sought(first) == WALL_MS - 60_000
+    refused = ListOffsetsPartitionResponse(0, error_code=ErrorCode.LEADER_NOT_AVAILABLE, offset=-1)
+    topics = [ListOffsetsTopicResponse("orders", [refused])]
+    rig.core.outcome(Outcome(first, ListOffsetsResponse(topics=topics)), 0)
+    rig.clock.advance(30_000)
+    rig.now_ms = 30_000
+    (again,) = rig.due()
+    assert sought(again) == WALL_MS - 60_000
+    rig.core.outcome(Outcome(again, listed(7)), rig.now_ms)
+    assert asked(rig.fetches()[1]) == {0: 7}
+
+
+def test_a_reset_by_duration_goes_to_the_end_where_no_record_is_as_late() -> None:
+    """C7, KIP-1106."""
+    rig = Rig(reset_to=Ago(60_000))
+    rig.core.subscription.assign([P0])
+    (first,) = rig.due()
+    rig.core.outcome(Outcome(first, listed(-1)), 0)
+    (second,) = rig.due()
+    assert sought(second) == LATEST
+    rig.core.outcome(Outcome(second, listed(90)), 0)
+    assert asked(rig.fetches()[1]) == {0: 90}
+
+
 def test_committed_offsets_count_only_for_the_assignment_that_asked_for_them() -> None:
     """C7: another member may have read on, and committed, before the partition came back."""
     rig = Rig(group="billing")
@@ -762,6 +794,12 @@ def beat(rig: Rig, *, assigned: Sequence[int] | None = None, code: ErrorCode = E
     )
     rig.core.outcome(Outcome(send, response), rig.now_ms)
     return rig.core.change()
+
+
+def sought(send: Send) -> int:
+    """The timestamp of a lookup of one partition."""
+    assert isinstance(send.request, ListOffsetsRequest)
+    return send.request.topics[0].partitions[0].timestamp
 
 
 def listed(offset: int) -> ListOffsetsResponse:

@@ -17,6 +17,7 @@ from enum import Enum, auto
 from typing import Final
 
 from odradek.base.chance import Chance
+from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import Offset, TopicPartition
@@ -36,6 +37,7 @@ from odradek.client.core.requests import Core, Outcome, Send, ToCoordinator, ear
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Why
 from odradek.client.refusal import name_of
+from odradek.client.reset_policy import ResetPolicy
 
 _NOTHING: Final[Mapping[TopicPartition, Offset]] = {}
 
@@ -67,7 +69,7 @@ class ConsumerOptions:
     """None without a group."""
     protocol: str | None = None
     """None: KIP-848 where the broker and the group know it, else the classic protocol."""
-    reset_to: int | None = None
+    reset_to: ResetPolicy = None
     request_timeout_ms: int = 30_000
     excludes_internal: bool = True
 
@@ -103,7 +105,9 @@ class _Names:
 class ConsumerCore:
     """See the module."""
 
-    def __init__(self, view: ClusterView, routing: Routing, chance: Chance, options: ConsumerOptions) -> None:
+    def __init__(
+        self, view: ClusterView, routing: Routing, chance: Chance, clock: Clock, options: ConsumerOptions
+    ) -> None:
         self._view = view
         self._routing = routing
         self._chance = chance
@@ -120,6 +124,7 @@ class ConsumerCore:
             routing,
             self.subscription,
             self.identity,
+            clock=clock,
             reset_to=options.reset_to,
             is_committed_only=options.fetch.is_committed_only,
             request_timeout_ms=options.request_timeout_ms,

@@ -45,7 +45,7 @@ class PartitionState:
     leader_epoch: LeaderEpoch = NO_EPOCH
     """The epoch of the leader for which the position was last valid; what fetches carry."""
     reset_timestamp: int | None = None
-    """In NEEDS_RESET: the timestamp to look up, LATEST or EARLIEST among them; None: the setting decides."""
+    """In NEEDS_RESET: the timestamp to look up, LATEST or EARLIEST among them; None: as the setting says."""
     is_paused: bool = False
     is_leaving: bool = False
     """Whether it is being revoked: nothing of it is fetched or returned any more."""

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
@@ -23,6 +24,7 @@ from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import Outcome, Send, ToCoordinator, ToNode
 from odradek.client.core.routing import Routing
 from odradek.client.refusal import known_code, name_of
+from odradek.client.reset_policy import LATEST, ResetPolicy, timestamp_of
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -45,8 +47,6 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 
-LATEST: Final = -1
-EARLIEST: Final = -2
 # The last versions that name topics by name.
 OFFSET_FETCH_VERSION_MAX: Final = 9
 LIST_OFFSETS_VERSION_MAX: Final = 10
@@ -164,12 +164,13 @@ class Positions:
         subscription: Subscription,
         identity: Identity,
         *,
-        reset_to: int | None,
+        clock: Clock,
+        reset_to: ResetPolicy,
         is_committed_only: bool,
         request_timeout_ms: int,
         backoff: Backoff,
     ) -> None:
-        """`reset_to` is LATEST or EARLIEST; None: without a position the application is told."""
+        self._clock = clock
         self._view = view
         self._routing = routing
         self._subscription = subscription
@@ -264,11 +265,13 @@ class Positions:
         for node, waiting in self._by_leader(Phase.NEEDS_RESET, now_ms).items():
             asked = []
             for one, state, epoch in waiting:
-                timestamp = self._reset_to if state.reset_timestamp is None else state.reset_timestamp
-                if timestamp is None:
+                if state.reset_timestamp is None:
+                    # Kept until it is answered: to look up a later one would leave records out.
+                    state.reset_timestamp = timestamp_of(self._reset_to, self._clock.wall_ms())
+                if state.reset_timestamp is None:
                     state.error = _no_position(one, state)
                 else:
-                    asked.append((one, timestamp, epoch))
+                    asked.append((one, state.reset_timestamp, epoch))
             if asked:
                 request = list_offsets(
                     asked, is_committed_only=self._is_committed_only, timeout_ms=self._timeout_ms
@@ -389,6 +392,9 @@ class Positions:
                 if state is None:
                     continue
                 code = known_code(one.error_code)
+                if code is ErrorCode.NONE and one.offset < 0 <= (state.reset_timestamp or 0):
+                    state.reset_timestamp = LATEST  # no record is as late
+                    continue
                 if code is ErrorCode.NONE and one.offset < 0:
                     code = ErrorCode.OFFSET_NOT_AVAILABLE  # a fetch from there would be refused at once
                 if code is not ErrorCode.NONE:
