@@ -10,7 +10,7 @@ from odradek import Admin, Consumer
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.cli.internal_topics import KINDS, decode, in_words
 from odradek.cli.main import run
-from odradek.client.configuration import GROUP_PROTOCOLS
+from odradek.client.choices import GROUP_PROTOCOLS
 from odradek.records.builder import BatchBuilder
 from odradek.testing import Broker
 from odradek.wire.messages.consumer_offsets import OffsetCommitKey, OffsetCommitValue

@@ -12,8 +12,8 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.cli.main import run
 from odradek.cli.reading import Reading
+from odradek.client.choices import GROUP_PROTOCOLS
 from odradek.client.cluster import EARLIEST
-from odradek.client.configuration import GROUP_PROTOCOLS
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.integration

@@ -262,6 +262,16 @@ def test_a_properties_file_says_how_a_group_is_read(
         assert admin.list_group_offsets(group) == {}
 
 
+def test_a_properties_file_may_say_all_that_a_client_takes(
+    tmp_path: Path, topic: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("batch.size=2000000\ndelivery.timeout.ms=2000000000\nisolation.level=READ_COMMITTED\n")
+    produce(tmp_path, topic, b"one\n", "--config", str(file))
+    assert output(capfdbinary, topic, "--from-beginning", "--config", str(file)) == b"one\n"
+    assert not capfdbinary.readouterr().err
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_member_leaves_its_group_when_it_is_stopped(
     tmp_path: Path, broker: Broker, topic: str, ending: signal.Signals

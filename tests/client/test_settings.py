@@ -56,7 +56,7 @@ def test_a_setting_is_given_once() -> None:
     ],
 )
 def test_values_are_pythons_or_text(name: str, given: object, found: object) -> None:
-    (setting,) = (one for one in TABLE if one.python_name == name)
+    (setting,) = (one for one in TABLE if one.name.replace(".", "_") == name)
     assert read_settings(Client.PRODUCER, {name: given})[setting] == found
 
 

@@ -30,8 +30,9 @@ from odradek.cli.moments import INT32_MAX, INT64_MAX, MOMENT, moment_ms
 from odradek.cli.output import say
 from odradek.cli.reading_range import Start, partitions_of, starts_of
 from odradek.cli.record_format import as_json, as_value, formatter
+from odradek.client.choices import GROUP_PROTOCOLS, ISOLATION_LEVELS
 from odradek.client.cluster import EARLIEST, LATEST
-from odradek.client.configuration import GROUP_PROTOCOLS, ISOLATION_LEVELS, ClientConfig
+from odradek.client.configuration import ClientConfig
 
 if TYPE_CHECKING:
     from odradek.cli.reading import Reading
@@ -51,19 +52,19 @@ _WITHOUT: Final = ("auto.offset.reset", "max.poll.records")
 def consume(options: Options) -> None:
     """Print records until the end, a limit, or Ctrl-C."""
     from odradek.cli.reading import Reading  # with the client: 150 ms that help does not need
-    from odradek.client.settings import Client
+    from odradek.client.settings import GROUP_ID, Client
 
     # Commits that failed are made again, and the command says itself which brokers do not answer.
     logging.getLogger("odradek.client").addHandler(_SILENT)
     config, settings = client_settings(options, Client.CONSUMER, without=_WITHOUT)
     if options.isolation_level is not None:
         settings["isolation.level"] = options.isolation_level
-    start, group = _start(options), options.group or config.group_id
+    start, group = _start(options), options.group or GROUP_ID.of(settings)
     render = _renderer(options)
     if group is None:
         _refuse_for_groups(options)
     else:
-        settings |= _of_group(config, options, group)
+        settings |= _of_group(config, settings, options, group)
     try:
         with _ended_by_sigterm(), Reading({**_DEFAULTS, **settings}, group) as reading:
             ends = None
@@ -107,8 +108,12 @@ def _start(options: Options) -> Start | None:
     return given[0] if given else None
 
 
-def _of_group(config: ClientConfig, options: Options, group: str) -> dict[str, object]:
+def _of_group(
+    config: ClientConfig, given: Mapping[str, object], options: Options, group: str
+) -> dict[str, object]:
     """The settings of a member. Raises UsageError for options that are not for groups."""
+    from odradek.client.settings import ENABLE_AUTO_COMMIT, GROUP_PROTOCOL
+
     if options.partition or options.offset is not None or options.since is not None:
         raise UsageError(
             "with --group, leave out --partition, --offset and --since: the group's committed offsets say"
@@ -116,11 +121,11 @@ def _of_group(config: ClientConfig, options: Options, group: str) -> dict[str, o
         )
     if options.follow:
         raise UsageError("with --group, leave out --follow: a member of a group reads until Ctrl-C")
-    commits = options.commit or ("regularly" if config.enable_auto_commit else "never")
+    commits = options.commit or ("regularly" if ENABLE_AUTO_COMMIT.of(given) else "never")
     settings: dict[str, object] = {"group.id": group, "enable.auto.commit": commits != "never"}
     if commits == "end":
         settings["auto.commit.interval.ms"] = INT32_MAX
-    protocol = options.protocol or config.group_protocol or _protocol_of_members(config, group)
+    protocol = options.protocol or GROUP_PROTOCOL.of(given) or _protocol_of_members(config, group)
     if protocol is not None:
         settings["group.protocol"] = protocol
     if protocol == CLASSIC:

@@ -20,7 +20,7 @@ from odradek.cli.record_input import (
     whole,
 )
 from odradek.cli.waiting import WaitingNotice
-from odradek.client.configuration import ACKS, CODECS
+from odradek.client.choices import ACKS, CODECS
 from odradek.client.core.producer.outgoing import Outgoing
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def produce(options: Options) -> None:
 
 def _settings(options: Options) -> dict[str, object]:
     """Those of the producer: options, else the properties file, else what suits a command."""
-    from odradek.client.settings import Client
+    from odradek.client.settings import DELIVERY_TIMEOUT_MS, Client
 
     config, settings = client_settings(options, Client.PRODUCER, without=_WITHOUT)
-    delivery_ms = config.delivery_timeout_ms
+    delivery_ms = DELIVERY_TIMEOUT_MS.of(settings)
     if options.timeout is not None:
         delivery_ms = max(1, round(options.timeout * 1000))
     chosen: dict[str, object] = {
@@ -216,7 +216,7 @@ COMMAND = Command(
             "--acks",
             help="the replicas that must have a record before it is acknowledged",
             metavar="ACKS",
-            choices=tuple(ACKS),
+            choices=ACKS,
             shown_default="all",
         ),
         option(

@@ -9,7 +9,8 @@ from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicId, TopicPartition
 from odradek.base.topic_names import fault_in_name
 from odradek.client.bootstrap import Address
-from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
+from odradek.client.choices import ISOLATION_LEVELS
+from odradek.client.configuration import ClientConfig
 from odradek.client.refusal import known_code, raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.list_offsets import (

@@ -14,8 +14,9 @@ from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import Offset, ProducerId, TopicPartition
+from odradek.client.choices import ISOLATION_LEVELS
 from odradek.client.cluster import EARLIEST, list_offsets_of_leader
-from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
+from odradek.client.configuration import ClientConfig
 from odradek.client.fetched_batches import whole_batches
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.refusal import known_code, name_of

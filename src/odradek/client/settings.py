@@ -21,6 +21,7 @@ from enum import Flag, auto
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from odradek.base.errors import SettingError
+from odradek.client import choices
 from odradek.client.bootstrap import Address, parse_bootstrap_servers
 from odradek.client.protection import NAMES as PROTECTION_NAMES
 from odradek.client.protection import PREFIXES, read_protection
@@ -63,10 +64,9 @@ class Setting(Generic[T_co]):
         self.default = default
         self.read = read
 
-    @property
-    def python_name(self) -> str:
-        """The name as an argument in Python."""
-        return self.name.replace(".", "_")
+    def of(self, given: Mapping[str, object]) -> T_co:
+        """Its value among those given by Kafka's names, else its default. Raises SettingError."""
+        return self.read(self.name, given[self.name]) if self.name in given else self.default
 
 
 class Settings:
@@ -182,11 +182,11 @@ def _switch(name: str, value: object) -> bool:
     return value
 
 
-def _one_of(*choices: str) -> Callable[[str, object], str]:
+def _one_of(*words: str) -> Callable[[str, object], str]:
     def read(name: str, value: object) -> str:
         text = value.strip().lower() if isinstance(value, str) else value
-        if text not in choices:
-            raise SettingError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+        if text not in words:
+            raise SettingError(f"{name} is one of {', '.join(words)}, not {value!r}")
         return text
 
     return read
@@ -200,7 +200,7 @@ def _servers(name: str, value: object) -> tuple[Address, ...]:
 
 def _acks(name: str, value: object) -> int:
     text = str(value).strip().lower()
-    if isinstance(value, bool) or text not in ("all", "-1", "0", "1"):
+    if isinstance(value, bool) or text not in choices.ACKS:
         raise SettingError(f"{name} is one of all, 0, 1, not {value!r}")
     return -1 if text == "all" else int(text)
 
@@ -281,7 +281,7 @@ SETUP_TIMEOUT_MS: Final = Setting[int](
 GROUP_ID: Final = Setting[str | None]("group.id", Client.CONSUMER, None, _some_text)
 GROUP_INSTANCE_ID: Final = Setting[str | None]("group.instance.id", Client.CONSUMER, None, _some_text)
 GROUP_PROTOCOL: Final = Setting[str | None](
-    "group.protocol", Client.CONSUMER, None, _one_of("classic", "consumer")
+    "group.protocol", Client.CONSUMER, None, _one_of(*choices.GROUP_PROTOCOLS)
 )
 """Without it the protocol is one that the group and the broker know; Kafka's default is classic."""
 GROUP_REMOTE_ASSIGNOR: Final = Setting[str | None]("group.remote.assignor", Client.CONSUMER, None, _some_text)
@@ -301,10 +301,7 @@ ENABLE_AUTO_COMMIT: Final = Setting[bool]("enable.auto.commit", Client.CONSUMER,
 AUTO_COMMIT_INTERVAL_MS: Final = Setting[int]("auto.commit.interval.ms", Client.CONSUMER, 5_000, _ms)
 AUTO_OFFSET_RESET: Final = Setting[str]("auto.offset.reset", Client.CONSUMER, "latest", _offset_reset)
 ISOLATION_LEVEL: Final = Setting[str](
-    "isolation.level",
-    Client.CONSUMER,
-    "read_uncommitted",
-    _one_of("read_uncommitted", "read_committed"),
+    "isolation.level", Client.CONSUMER, "read_uncommitted", _one_of(*choices.ISOLATION_LEVELS)
 )
 FETCH_MIN_BYTES: Final = Setting[int]("fetch.min.bytes", Client.CONSUMER, 1, _bytes)
 FETCH_MAX_BYTES: Final = Setting[int]("fetch.max.bytes", Client.CONSUMER, 50 << 20, _bytes)
@@ -324,9 +321,7 @@ LINGER_MS: Final = Setting[int]("linger.ms", Client.PRODUCER, 5, _ms_64)
 BUFFER_MEMORY: Final = Setting[int]("buffer.memory", Client.PRODUCER, 32 << 20, _whole(0, INT64_MAX))
 MAX_BLOCK_MS: Final = Setting[int]("max.block.ms", Client.PRODUCER, 60_000, _ms_64)
 MAX_REQUEST_SIZE: Final = Setting[int]("max.request.size", Client.PRODUCER, 1 << 20, _bytes)
-COMPRESSION_TYPE: Final = Setting[str](
-    "compression.type", Client.PRODUCER, "none", _one_of("none", "gzip", "snappy", "lz4", "zstd")
-)
+COMPRESSION_TYPE: Final = Setting[str]("compression.type", Client.PRODUCER, "none", _one_of(*choices.CODECS))
 COMPRESSION_GZIP_LEVEL: Final = Setting[int]("compression.gzip.level", Client.PRODUCER, -1, _gzip_level)
 COMPRESSION_LZ4_LEVEL: Final = Setting[int]("compression.lz4.level", Client.PRODUCER, 9, _whole(1, 17))
 """9 means the fast compressor, as in Kafka's Java client; other levels are those of the library."""

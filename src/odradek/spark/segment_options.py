@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.errors import SettingError
-from odradek.client.configuration import ISOLATION_LEVELS
+from odradek.client.choices import ISOLATION_LEVELS
 from odradek.spark.offset_ranges import Edge, Subscription, check_edge
 from odradek.spark.source_options import flag
 from odradek.spark.unknown_options import unknown_option

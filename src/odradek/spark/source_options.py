@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import Address, connect_any, parse_bootstrap_servers
-from odradek.client.configuration import ISOLATION_LEVELS
+from odradek.client.choices import ISOLATION_LEVELS
 from odradek.client.protection import NAMES as PROTECTION_NAMES
 from odradek.client.protection import PREFIXES, read_protection
 from odradek.net.blocking_connection import BrokerConnection

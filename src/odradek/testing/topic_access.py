@@ -15,7 +15,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
-from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
+from odradek.client.choices import ISOLATION_LEVELS
+from odradek.client.configuration import ClientConfig
 from odradek.client.fetched_batches import whole_batches
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.partitioning import partition_of_key

@@ -6,6 +6,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicPartition
+from odradek.client.choices import ISOLATION_LEVELS
 from odradek.client.core.admin.elements import Answered, Results
 from odradek.client.core.admin.leaders import ask_leaders
 from odradek.client.core.admin.operation import Operation
@@ -30,7 +31,6 @@ MAX_TIMESTAMP: Final = -3
 """The record with the largest timestamp (KIP-734)."""
 TO_THE_END: Offset = -1
 """Of `delete_records`: the high watermark, everything."""
-ISOLATION_LEVELS: Final = {"read_uncommitted": 0, "read_committed": 1}
 _LIST_OFFSETS_VERSION_MAX: Final = 7
 
 
