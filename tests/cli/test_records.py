@@ -245,6 +245,19 @@ def test_a_member_commits_as_it_is_told_and_says_what_it_has(
         assert f"odradek: group {group} (classic protocol, range, generation" in capfd.readouterr().err
 
 
+def test_a_commit_that_fails_is_said_in_a_sentence(tmp_path: Path, broker: Broker) -> None:
+    topic = broker.create_topic()
+    produce(tmp_path, topic, b"1\n")
+    group = f"readers of {topic}"
+    # In a process of its own: the broker of a test keeps all loggers of this one quiet.
+    command = [sys.executable, "-m", "odradek", "consume", topic, "--group", group, "--from-beginning", "-n1"]
+    with broker.faults.error("OffsetCommit", "OFFSET_METADATA_TOO_LARGE"):
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    refusal = f"group {group} refuses the commit of {topic}-0: offset metadata too large"
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    assert done.stderr == f"odradek: an automatic commit failed: {refusal}\n"
+
+
 def test_a_properties_file_says_how_a_group_is_read(
     tmp_path: Path, broker: Broker, topic: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

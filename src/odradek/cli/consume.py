@@ -43,7 +43,6 @@ POLL_S: Final = 0.5
 POLL_TO_END_S: Final = 0.05
 """What is at a log's end may not be for readers: then no record says that the end is reached."""
 BATCH: Final = 500
-_SILENT: Final = logging.NullHandler()
 _DEFAULTS: Final[dict[str, object]] = {"allow.auto.create.topics": False, "default.api.timeout.ms": 10_000}
 _WITHOUT: Final = ("auto.offset.reset", "max.poll.records")
 """Settings of a consumer that options of this command decide, or that nobody would notice."""
@@ -54,8 +53,6 @@ def consume(options: Options) -> None:
     from odradek.cli.reading import Reading  # with the client: 150 ms that help does not need
     from odradek.client.settings import GROUP_ID, Client
 
-    # Commits that failed are made again, and the command says itself which brokers do not answer.
-    logging.getLogger("odradek.client").addHandler(_SILENT)
     config, settings = client_settings(options, Client.CONSUMER, without=_WITHOUT)
     if options.isolation_level is not None:
         settings["isolation.level"] = options.isolation_level
@@ -66,7 +63,7 @@ def consume(options: Options) -> None:
     else:
         settings |= _of_group(config, settings, options, group)
     try:
-        with _ended_by_sigterm(), Reading({**_DEFAULTS, **settings}, group) as reading:
+        with _ended_by_sigterm(), _warnings_said(), Reading({**_DEFAULTS, **settings}, group) as reading:
             ends = None
             if group is None:
                 ends = _begin(reading, options, start)
@@ -78,6 +75,24 @@ def consume(options: Options) -> None:
         pass  # The normal end.
     except ApiError as error:
         raise _in_words(error, settings) from error
+
+
+class _Said(logging.Handler):
+    """Prints what the client warns of in the form of this command's own sentences."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(f"odradek: {record.getMessage()}", as_error=True)
+
+
+@contextmanager
+def _warnings_said() -> Iterator[None]:
+    """Tell the user what no exception tells: a commit of the consumer's own has failed, say."""
+    log, said = logging.getLogger("odradek.consumer"), _Said(logging.WARNING)
+    log.addHandler(said)
+    try:
+        yield
+    finally:
+        log.removeHandler(said)
 
 
 @contextmanager
