@@ -139,7 +139,7 @@ def test_iteration_polls_between_two_records(make: Make, topic: str, monkeypatch
         return await poll(self, timeout, max_records=max_records)
 
     monkeypatch.setattr(odradek.aio.Consumer, "poll", counted)
-    monkeypatch.setattr("odradek.client.aio.consumer.POLLS_AGAIN_MS", 0)
+    monkeypatch.setattr("odradek.client.aio.polling.POLLS_AGAIN_MS", 0)
     with make() as consumer:
         assigned(consumer, topic)
         assert numbers(list(islice(consumer, 4))) == [0, 1, 2, 3]

@@ -4,22 +4,24 @@
         async for record in consumer:
             ...
 
-Jobs of their own: `Committing`, `HandedOut` (what the application has), `Rebalancing` (the listener).
+Jobs of their own: `Polling` (C1), `Committing`, `HandedOut` (what the application has), `Rebalancing` (the
+listener).
 
 Invariants: nothing is awaited between the moment when records leave the core and the moment when the
-application has them, so cancelling an await loses none. One coroutine polls at a time (C1). Heartbeats are
-sent while the application awaits anything at all.
+application has them, so cancelling an await loses none. Heartbeats are sent while the application awaits
+anything at all.
 """
 
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, WakeupError
+from odradek.base.errors import ApiError
 from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
@@ -44,6 +46,7 @@ from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted
 from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
 from odradek.client.aio.options import driver_options
+from odradek.client.aio.polling import Polling, check_open
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.aio.rebalancing import Rebalancing
 from odradek.client.core.backoff import Backoff
@@ -64,11 +67,6 @@ if TYPE_CHECKING:
     import ssl
 
     import pyarrow as pa
-
-T = TypeVar("T")
-
-POLLS_AGAIN_MS: Final = 1_000
-"""How long iteration goes on without a poll while it has records."""
 
 _log: Final = logging.getLogger("odradek.consumer")
 
@@ -94,10 +92,9 @@ class Consumer:
         given = {**(settings or {}), **more_settings}
         read = read_settings(Client.CONSUMER, given, ssl_context=ssl_context, token_provider=token_provider)
         options = consumer_options(read)
-        self._loop = asyncio.get_running_loop()
         reach = driver_options(read, allow_auto_create_topics=read[known.ALLOW_AUTO_CREATE_TOPICS])
         self._client_id = reach.client_id
-        self._driver = driver = Driver(reach, self._loop)
+        self._driver = driver = Driver(reach, asyncio.get_running_loop())
         self._core = ConsumerCore(driver.view, driver.routing, driver.chance, driver.clock, options)
         self._queries = OffsetQueries(
             self._driver,
@@ -110,7 +107,6 @@ class Consumer:
         self._convert = converter(key_deserializer, value_deserializer)
         self._interceptors = interceptors
         self._max_poll_records = read[known.MAX_POLL_RECORDS]
-        self._max_poll_interval_ms = read[known.MAX_POLL_INTERVAL_MS]
         self._api_timeout_s = read[known.DEFAULT_API_TIMEOUT_MS] / 1000
         self._handed_out = HandedOut(self._core.subscription)
         commits = CommitOptions(
@@ -122,14 +118,16 @@ class Consumer:
         self._rebalancing = Rebalancing(
             self._driver, self._core, self._commits, self._handed_out, listener or RebalanceListener()
         )
-        self._is_polling = False
-        # Whether the poll that waits, or the next one, is to end with WakeupError.
-        self._is_woken = False
-        self._polled_at_ms = self._driver.now_ms
-        # When iteration polls although it has records, on the loop's clock.
-        self._polls_again_s = 0.0
-        self._ahead = DecodeAhead(self._core.fetcher, self._driver)
-        self._driver.run(self._core, self._ahead)
+        ahead = DecodeAhead(self._core.fetcher, self._driver)
+        self._polling = Polling(
+            self._driver,
+            self._core,
+            ahead,
+            self._commits,
+            self._rebalancing,
+            max_poll_interval_ms=read[known.MAX_POLL_INTERVAL_MS],
+        )
+        self._driver.run(self._core, ahead)
         if topics:
             self.subscribe(topics)
 
@@ -143,7 +141,7 @@ class Consumer:
         listener: RebalanceListener | None = None,
     ) -> None:
         """Read these topics, or those whose whole name matches `pattern`, with the group's other members."""
-        self._check_open()
+        check_open(self._driver)
         names = names_of(topics)
         compiled = None if pattern is None else pattern_of(pattern)
         check_listener(listener)
@@ -164,7 +162,7 @@ class Consumer:
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these partitions; no group assigns them, but a group may still hold the committed offsets."""
-        self._check_open()
+        check_open(self._driver)
         chosen = set(partitions_of(partitions))
         gone = self.assignment() - chosen
         self._commits.begin_for(gone)
@@ -178,7 +176,7 @@ class Consumer:
 
         Before that it commits, if it commits by itself, and tells the listener what is given back.
         """
-        self._check_open()
+        check_open(self._driver)
         try:
             await self._rebalancing.give_up_all()
         finally:
@@ -207,13 +205,10 @@ class Consumer:
         waits as long as it takes.
         """
         count = self._max_poll_records if max_records is None else count_of(max_records)
-        self._begin_poll()
-        try:
-            records = await self._poll_until(timeout, lambda: self._take(count))
+        with self._only_poll():
+            records = await self._polling.until(timeout, lambda: self._take(count))
             self._handed_out.last = records
             return records
-        finally:
-            self._is_polling = False
 
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """Each record, forever. What is committed is the position behind the record that you have.
@@ -221,23 +216,19 @@ class Consumer:
         It polls when its records are used up, and between two records a second after the last poll: so it
         commits, takes part in rebalances and is woken, however long records take.
         """
-        handed_out, now_s = self._handed_out, self._loop.time
+        handed_out = self._handed_out
         has_just_polled = False
         while True:
-            while handed_out.pending and (
-                has_just_polled or (now_s() < self._polls_again_s and not self._is_woken)
-            ):
-                self._check_open()
+            while handed_out.pending and (has_just_polled or not self._polling.is_due):
+                check_open(self._driver)
                 has_just_polled = False
                 record = handed_out.pending.popleft()
                 handed_out.last = (record,)
                 yield record
-            self._begin_poll()
-            try:
-                handed_out.put_back(await self._poll_until(None, lambda: self._take(self._max_poll_records)))
+            with self._only_poll():
+                records = await self._polling.until(None, lambda: self._take(self._max_poll_records))
+                handed_out.put_back(records)
                 has_just_polled = True
-            finally:
-                self._is_polling = False
 
     def stream(self) -> AsyncIterator[ConsumerRecord]:
         """Each record, forever, as `async for record in consumer` does."""
@@ -265,67 +256,23 @@ class Consumer:
             raise ApiError(ErrorCode.INVALID_REQUEST, missing)
         check_plain(is_plain=self._convert is None and not self._interceptors)
         count = count_of(max_records)
-        self._begin_poll()
-        try:
+        with self._only_poll():
             self._handed_out.give_back(self.assignment())
-            pieces = await self._poll_until(
+            pieces = await self._polling.until(
                 timeout, lambda: self._take_columns(count, with_headers=include_headers)
             )
             self._handed_out.last = [first_of(piece) for piece in pieces]
             return pieces
-        finally:
-            self._is_polling = False
 
     @property
     def handed_out(self) -> HandedOut:
         """What the application has, for a shell that hands records on."""
         return self._handed_out
 
-    async def _poll_until(self, timeout: float | None, take: Callable[[], list[T]]) -> list[T]:
-        """C1: at least one round, then until there is something or the end of the time; C2: see `_take`."""
-        end_ms = None if timeout is None else self._driver.now_ms + int(seconds_of(timeout) * 1000)
-        is_first = True
-        while True:
-            self._check_open()
-            self._has_polled()
-            await self._rebalancing.carry_out(self._max_poll_interval_ms)
-            self._commits.commit_in_time()
-            self._driver.pump()
-            if is_first:
-                await asyncio.sleep(0)  # the network runs, also when records are here already
-                is_first = False
-            error = self._core.take_error()
-            if error is not None:
-                raise error
-            found = [] if self._core.change() is not None else take()
-            if found:
-                return found
-            if await self._ahead.decoded():
-                continue
-            left_ms = None if end_ms is None else end_ms - self._driver.now_ms
-            if left_ms is not None and left_ms <= 0:
-                return []
-            if self._core.change() is not None:
-                continue
-            if self._core.fetcher.has_data:  # there is more work to do before the next record
-                await asyncio.sleep(0)
-            else:
-                await self._driver.changed(left_ms)
-
-    def _has_polled(self) -> None:
-        """Note that the application polls. Raises WakeupError, before any record leaves the core."""
-        self._core.polled(self._driver.now_ms)
-        self._polled_at_ms = self._driver.now_ms
-        self._polls_again_s = self._loop.time() + POLLS_AGAIN_MS / 1000
-        if self._is_woken:
-            self._is_woken = False
-            raise WakeupError("wakeup() was called")
-
     def wakeup(self) -> None:
         """End the poll that waits, or else the next one, with WakeupError; no record is lost by it."""
         self._driver.home.check("this consumer")
-        self._is_woken = True
-        self._driver.pump()
+        self._polling.wake()
 
     def put_back_unless_committed(self, records: Sequence[ConsumerRecord]) -> None:
         """The application got these last and has not processed them, except for what it has committed.
@@ -425,8 +372,8 @@ class Consumer:
             return state.reset_timestamp is None and state.offset >= 0
 
         await self._queries.until(is_known, timeout_s, f"the position of {one} was not found")
-        known = self._handed_out.positions().get(one)
-        return state.offset if known is None else known.offset
+        behind = self._handed_out.positions().get(one)
+        return state.offset if behind is None else behind.offset
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these until `resume`; what is here already is kept."""
@@ -455,14 +402,14 @@ class Consumer:
 
     async def partition_count(self, topic: str) -> int | None:
         """See `Producer.partition_count`."""
-        self._check_open()
+        check_open(self._driver)
         return await self._queries.partition_count(topic)
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record of each partition that is not older than a timestamp (ms); None: there is none."""
-        self._check_open()
+        check_open(self._driver)
         asked = timestamps_of(timestamps)
         return await self._queries.find(asked, self._timeout(timeout))
 
@@ -481,7 +428,7 @@ class Consumer:
     async def _ends(
         self, partitions: Iterable[TopicPartition], timestamp: int, timeout: float | None
     ) -> dict[TopicPartition, int]:
-        self._check_open()
+        check_open(self._driver)
         asked = dict.fromkeys(partitions_of(partitions), timestamp)
         found = await self._queries.find(asked, self._timeout(timeout))
         return {one: at.offset for one, at in found.items() if at is not None}
@@ -502,11 +449,7 @@ class Consumer:
         if self._driver.is_closed:
             return [Why(Cause.CLOSED, "the consumer is closed")]
         causes = self._core.why(self._driver.now_ms, self._handed_out.firsts())
-        idle_ms = self._driver.now_ms - self._polled_at_ms
-        if not self._is_polling and self._core.group and idle_ms >= self._max_poll_interval_ms:
-            said = f"poll has not been called for {idle_ms / 1000:.0f} s"
-            causes.insert(0, Why(Cause.POLL_NOT_CALLED, said, {"ms": idle_ms}))
-        return causes
+        return [*self._polling.why(), *causes]
 
     async def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""
@@ -548,27 +491,22 @@ class Consumer:
 
     # --- helpers
 
-    def _begin_poll(self) -> None:
-        self._check_open()
-        if self._is_polling:
-            raise RuntimeError("another coroutine polls this consumer already")
-        if self._core.subscription.is_none:
-            raise ApiError(ErrorCode.INVALID_REQUEST, "subscribe to topics or assign partitions first")
-        self._is_polling = True
-        self._handed_out.last = ()
-
-    def _check_open(self, *, only_looks: bool = False) -> None:
-        self._driver.home.check("this consumer", only_looks=only_looks)
-        if self._driver.is_closed:
-            raise ApiError(ErrorCode.INVALID_REQUEST, "the consumer is closed")
+    @contextmanager
+    def _only_poll(self) -> Iterator[None]:
+        check_open(self._driver)
+        with self._polling.only():
+            if self._core.subscription.is_none:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "subscribe to topics or assign partitions first")
+            self._handed_out.last = ()
+            yield
 
     def _check_group(self, *, only_looks: bool = False) -> None:
-        self._check_open(only_looks=only_looks)
+        check_open(self._driver, only_looks=only_looks)
         if not self._core.group:
             raise ApiError(ErrorCode.INVALID_GROUP_ID, "committed offsets need the setting group.id")
 
     def _states(self, partitions: Iterable[TopicPartition]) -> list[PartitionState]:
-        self._check_open()
+        check_open(self._driver)
         return [self._core.subscription.state(one) for one in partitions_of(partitions)]
 
     def _timeout(self, timeout: float | None) -> float:

@@ -40,6 +40,7 @@ from odradek.base.closing import Closing
 from odradek.base.errors import WakeupError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio import consumer as aio
+from odradek.client.aio import polling
 from odradek.client.aio.arguments import check_listener, seconds_of
 from odradek.client.aio.columns import BATCH_RECORDS, check_plain, first_of, joined
 from odradek.client.aio.committing import CommitCallback, Offsets
@@ -245,7 +246,7 @@ class Consumer(Closing):
 
     def _iterates_on(self) -> bool:
         """Whether iteration need not poll while it has records; see `odradek.aio.Consumer`."""
-        return not self._is_woken and time.monotonic() - self._polled_s < aio.POLLS_AGAIN_MS / 1000
+        return not self._is_woken and time.monotonic() - self._polled_s < polling.POLLS_AGAIN_MS / 1000
 
     def wakeup(self) -> None:
         """End the poll that waits, or else the next one, with WakeupError; any thread may call it.
