@@ -1,6 +1,8 @@
 """The producer on simulated clusters: whatever happens, each record is stored once and in order."""
 
 import asyncio
+import logging
+import warnings
 
 import pytest
 
@@ -326,3 +328,21 @@ async def test_cancelling_and_closing_leave_nothing_behind(cluster: Cluster) -> 
 def test_settings_that_cannot_take_effect_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         Producer("127.0.0.1:9092", settings=settings)
+
+
+def test_a_producer_that_is_thrown_away_says_what_may_be_lost(caplog: pytest.LogCaptureFixture) -> None:
+    @simulate(brokers=1, seeds=1)
+    async def run(cluster: Cluster) -> None:
+        await cluster.create_topic("orders")
+        producer = Producer(cluster.bootstrap_servers, linger_ms=1_000)
+        for content in (b"one", b"two"):
+            await producer.send("orders", content)
+        with pytest.warns(ResourceWarning, match=r"unclosed <.*Producer"):
+            producer.__del__(warnings.warn)
+        await producer.close()
+        producer.__del__(warnings.warn)
+
+    with caplog.at_level(logging.ERROR, logger="odradek.producer"):
+        run()
+    said = "a producer was not closed, and 2 records may be lost: await its close()"
+    assert caplog.messages == [said]

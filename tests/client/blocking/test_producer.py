@@ -3,6 +3,9 @@
 import inspect
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -389,3 +392,46 @@ def test_what_is_no_time_is_refused_also_when_the_outcome_is_known() -> None:
             assert delivery.exception(float("inf")) is not None
         with pytest.raises(ApiError, match="not sent within"):
             delivery.result(-1)
+
+
+UNCLOSED = """
+import sys
+from odradek import Producer
+
+producer = Producer(sys.argv[1], linger_ms=60_000, compression_type="gzip", batch_size=1 << 20, settings={
+    "delivery.timeout.ms": 120_000})
+for number in range(50):
+    producer.send("unclosed", b"%05d" % number * 1_000)
+sys.exit(int(sys.argv[2]))
+"""
+
+
+def test_a_program_that_does_not_close_its_producer_loses_nothing(broker: Broker) -> None:
+    broker.create_topic("unclosed")
+    arguments = [sys.executable, "-X", "dev", "-c", UNCLOSED, broker.bootstrap_servers, "3"]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3
+    assert "ResourceWarning: unclosed <odradek.client.blocking.producer.Producer" in done.stderr
+    assert len(broker.records("unclosed")) == 50
+
+
+UNREACHABLE = """
+import sys
+from odradek import Producer
+from odradek.client.blocking import at_exit
+
+producer = Producer(sys.argv[1])
+producer.send("unclosed", b"nobody listens")
+at_exit.call_all(0.2)
+"""
+
+
+def test_what_cannot_be_sent_at_the_end_of_a_program_is_said() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{bound.getsockname()[1]}"
+        arguments = [sys.executable, "-c", UNREACHABLE, address]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert done.stderr.startswith("the program ended before all records of an unclosed producer were sent: ")
+    assert "no broker answers" in done.stderr

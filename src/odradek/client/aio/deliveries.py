@@ -136,6 +136,11 @@ class Deliveries:
         """The batches with records that have no outcome."""
         return frozenset(self._batches)
 
+    @property
+    def unsent(self) -> int:
+        """How many records have no outcome."""
+        return sum(records.count - self._ended.get(batch, 0) for batch, records in self._batches.items())
+
     def add(self, batch: Batch, receiver: object, timestamp_ms: int) -> None:
         """The record that was just appended to the batch has this receiver."""
         records = self._batches.get(batch.id)

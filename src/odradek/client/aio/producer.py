@@ -21,6 +21,8 @@ is cancelled is sent all the same.
 """
 
 import asyncio
+import logging
+import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+_log: Final = logging.getLogger("odradek.producer")
 _LASTING: Final = frozenset({Cause.FENCED, Cause.REFUSED})
 """Causes that no broker ends."""
 
@@ -407,6 +410,16 @@ class Producer:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
+        """Say what is lost if it was not closed; Python's own parts may be gone already."""
+        parts = getattr(self, "_parts", None)
+        if parts is None or self._is_closed or parts.driver.home.is_forked:
+            return
+        unsent = parts.deliveries.unsent
+        if unsent:
+            _log.error("a producer was not closed, and %d records may be lost: await its close()", unsent)
+        warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
 
     # --- inside
 

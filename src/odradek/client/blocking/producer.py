@@ -9,6 +9,8 @@ of its own.
 """
 
 import asyncio
+import logging
+import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
@@ -20,6 +22,7 @@ from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.producer_interceptors import ProducerInterceptor
 from odradek.client.aio.record_arguments import Headers, outgoing
 from odradek.client.aio.record_lists import ListDelivery
+from odradek.client.blocking import at_exit
 from odradek.client.blocking.delivery import Delivery, TableDelivery, give_deliveries
 from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
 from odradek.client.blocking.outbox import Outbox
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 
 # How long the thread may take beyond the time that `close` was given.
 _GRACE_S: Final = 5.0
+
+_log: Final = logging.getLogger("odradek.producer")
 
 
 class Producer(Closing):
@@ -67,6 +72,7 @@ class Producer(Closing):
         self._network = NetworkThread("this producer", self._at_end)
         self._producer.give = partial(give_deliveries, self._network.ended)
         self._outbox = Outbox(self._producer, self._network)
+        at_exit.call(self._end_unclosed)
 
     def send(
         self,
@@ -237,6 +243,7 @@ class Producer(Closing):
         if self._network.is_forked:
             return
         self._network.check()
+        at_exit.forget(self._end_unclosed)
         self._outbox.close()
         self._network.close(None if timeout is None else timeout + _GRACE_S, lambda: self._close(timeout))
 
@@ -247,6 +254,19 @@ class Producer(Closing):
                 await self._producer.close()
         except TimeoutError:
             pass  # what is left fails as the thread ends
+
+    def _end_unclosed(self, timeout_s: float) -> None:
+        """The program ends: send what is left, for at most this time, and say so if that fails."""
+        if self._network.is_forked:
+            return
+        try:
+            self.flush(timeout_s)
+        except TimeoutError:
+            waits = "; ".join(map(str, self.why()))
+            _log.error("the program ended before all records of an unclosed producer were sent: %s", waits)
+        finally:
+            self.close(0)
+        warnings.warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
 
     def _at_end(self) -> None:
         """The network thread ends, also where its close was interrupted."""

@@ -1,0 +1,44 @@
+"""What is called when the program ends."""
+
+import logging
+
+import pytest
+
+from odradek.client.blocking import at_exit
+
+
+@pytest.fixture(autouse=True)
+def _none_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_exit, "_ends", {})
+
+
+def test_all_are_called_once_the_oldest_first() -> None:
+    called: list[str] = []
+    at_exit.call(lambda _: called.append("first"))
+    at_exit.call(lambda _: called.append("second"))
+    at_exit.call_all(10)
+    at_exit.call_all(10)
+    assert called == ["first", "second"]
+
+
+def test_what_was_closed_before_is_not_called() -> None:
+    called: list[float] = []
+    at_exit.call(called.append)
+    at_exit.forget(called.append)
+    at_exit.forget(called.append)
+    at_exit.call_all(10)
+    assert called == []
+
+
+def test_one_that_fails_keeps_no_other_from_being_called(caplog: pytest.LogCaptureFixture) -> None:
+    called: list[float] = []
+
+    def fails(_: float) -> None:
+        raise OSError("no room")
+
+    at_exit.call(fails)
+    at_exit.call(called.append)
+    with caplog.at_level(logging.ERROR, "odradek.producer"):
+        at_exit.call_all(0)
+    assert called == [0.0]
+    assert "no room" in caplog.text
