@@ -354,20 +354,18 @@ TABLE: Final[tuple[Setting[Any], ...]] = tuple(
 """All settings that take effect, besides those of `protection`."""
 
 _SYSTEM: Final = "the system chooses the sizes of a socket's buffers"
-_OBJECT: Final = "pass a Python callable or object to the client"
-_BYTES: Final = "keys and values are bytes: encode them before they are sent"
-_PARTITION: Final = "name the partition of a record when it is sent; else its key decides, by murmur2"
+_PARTITIONER: Final = "keys are spread by murmur2, unless a function is passed as the argument partitioner"
 _NO_EFFECT: Final[Mapping[str, str]] = {
     "send.buffer.bytes": _SYSTEM,
     "receive.buffer.bytes": _SYSTEM,
     "client.dns.lookup": "all addresses of a name are tried",
-    "key.serializer": _BYTES,
-    "value.serializer": _BYTES,
-    "key.deserializer": _OBJECT,
-    "value.deserializer": _OBJECT,
-    "interceptor.classes": _OBJECT,
-    "partitioner.class": _PARTITION,
-    "partitioner": _PARTITION,
+    "key.serializer": "pass a function as the argument key_serializer of a producer",
+    "value.serializer": "pass a function as the argument value_serializer of a producer",
+    "key.deserializer": "pass a function as the argument key_deserializer of a consumer",
+    "value.deserializer": "pass a function as the argument value_deserializer of a consumer",
+    "interceptor.classes": "pass objects as the argument interceptors",
+    "partitioner.class": _PARTITIONER,
+    "partitioner": _PARTITIONER,
     "consumer.timeout.ms": "poll(timeout) returns an empty list when its time is over",
     "metric.reporters": "read the metrics of the client instead",
     "metrics.recording.level": "all metrics are recorded",

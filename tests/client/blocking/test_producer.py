@@ -435,3 +435,25 @@ def test_what_cannot_be_sent_at_the_end_of_a_program_is_said() -> None:
     assert done.returncode == 0
     assert done.stderr.startswith("the program ended before all records of an unclosed producer were sent: ")
     assert "no broker answers" in done.stderr
+
+
+def test_serializers_are_called_here_and_the_partitioner_for_every_record(broker: Broker) -> None:
+    broker.create_topic("served", partitions=3)
+    threads: set[int] = set()
+
+    def text(value: str) -> bytes:
+        threads.add(threading.get_ident())
+        return value.encode()
+
+    with Producer(
+        broker.bootstrap_servers, key_serializer=text, value_serializer=text, partitioner=lambda key, *_: 2
+    ) as producer:
+        assert producer.send("served", "lamp", key="k").result(10).partition == 2
+        with pytest.raises(AttributeError, match="has no attribute 'encode'"):
+            producer.send("served", 5)  # type: ignore[arg-type]
+    assert threads == {threading.get_ident()}
+    with (
+        Producer(broker.bootstrap_servers, partitioner=lambda *_: 3) as other,
+        pytest.raises(ApiError, match="chose partition 3 of topic served, which has 3"),
+    ):
+        other.send("served", b"lamp").result(10)

@@ -26,7 +26,7 @@ import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -37,8 +37,9 @@ from odradek.client.aio.deliveries import Deliveries, Give, Receipt, give_future
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.producer_interceptors import ProducerInterceptor, ProducerInterceptors
-from odradek.client.aio.record_arguments import Headers, check_record_topic, interrupted, outgoing
+from odradek.client.aio.record_arguments import Headers, check_record_topic, interrupted
 from odradek.client.aio.record_lists import ListDelivery, RecordLists
+from odradek.client.aio.serializing import record_maker
 from odradek.client.aio.table_deliveries import TableReceipt
 from odradek.client.aio.topic_look import partition_count
 from odradek.client.core.membership.group_metadata import GroupMetadata
@@ -46,9 +47,10 @@ from odradek.client.core.producer.batch import Batch
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.lack import MEMORY, Lack
 from odradek.client.core.producer.outgoing import Outgoing
-from odradek.client.core.producer.settings import producer_settings
+from odradek.client.core.producer.settings import Partitioner, producer_settings
 from odradek.client.core.producer.transaction import Transaction
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.key_value_types import K, V
 from odradek.client.metrics import Metrics
 from odradek.client.settings import METADATA_MAX_IDLE_MS, Client, read_settings
 
@@ -75,10 +77,12 @@ class _Running(NamedTuple):
     deliveries: Deliveries
 
 
-class Producer:
+class Producer(Generic[K, V]):
     """A producer on the running loop; see the module.
 
     Settings have Kafka's names, in the mapping `settings`, or Python's, as arguments (`linger_ms=20`).
+    Serializers make bytes of keys and values. `partitioner(key, all, available)` chooses the partition of a
+    record that names none, by its key as bytes; it is asked again if the record must wait for memory.
     """
 
     def __init__(
@@ -86,6 +90,9 @@ class Producer:
         bootstrap_servers: str | list[str] | None = None,
         *,
         settings: Mapping[str, object] | None = None,
+        key_serializer: Callable[[K], bytes | None] | None = None,
+        value_serializer: Callable[[V], bytes | None] | None = None,
+        partitioner: Partitioner | None = None,
         interceptors: Sequence[ProducerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
@@ -99,7 +106,10 @@ class Producer:
         self._options = driver_options(
             read, allow_auto_create_topics=True, metadata_max_idle_ms=read[METADATA_MAX_IDLE_MS]
         )
-        self._settings = producer_settings(read)
+        self._settings = producer_settings(read, partitioner)
+        self.outgoing = record_maker(key_serializer, value_serializer)
+        """Makes records of what is sent."""
+        self._is_plain = key_serializer is None and value_serializer is None and partitioner is None
         self.interceptors = ProducerInterceptors(interceptors)
         """What sees records pass."""
         self._is_watched = bool(self.interceptors)
@@ -124,9 +134,9 @@ class Producer:
     async def send(
         self,
         topic: str,
-        value: bytes | None = None,
+        value: V | None = None,
         *,
-        key: bytes | None = None,
+        key: K | None = None,
         headers: Headers = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
@@ -134,9 +144,10 @@ class Producer:
         """Add a record; the future gets its receipt, or the error that kept it from being acknowledged.
 
         Waits at most `max.block.ms` for the topic and for memory. Raises ApiError if they do not come, if
-        the record is too large, or if the topic refuses records; TypeError for what is not bytes.
+        the record is too large, or if the topic refuses records; TypeError for what is not bytes, and what
+        serializers raise.
         """
-        record = outgoing(topic, value, key, headers, partition, timestamp_ms)
+        record = self.outgoing(topic, value, key, headers, partition, timestamp_ms)
         if self._is_watched:
             record = self.interceptors.sent(record)
         try:
@@ -238,7 +249,7 @@ class Producer:
         """
         driver, core, deliveries = self._running()
         core.check_open()
-        self.interceptors.check_none()
+        self._check_plain()
         await RecordLists(self, driver, core, deliveries, self._settings).add(records, delivery)
 
     async def produce_batch(
@@ -250,8 +261,8 @@ class Producer:
         timestamp; and topic, unless the argument names it. Returns when all rows are in memory; each wait for
         memory, or for a topic, takes at most `max.block.ms`. A table in which anything is wrong is refused as
         a whole: TypeError for a type, ApiError for a column or a row. Raises ApiError as `send` does; then,
-        and when it is cancelled, the rows that were added so far are sent all the same. Interceptors see no
-        rows: a producer that has any is refused. Needs pyarrow.
+        and when it is cancelled, the rows that were added so far are sent all the same. Interceptors,
+        serializers and partitioners see no rows: a producer that has any is refused. Needs pyarrow.
         """
         missing = missing_extra("arrow", "produce_batch")
         if missing:
@@ -261,7 +272,7 @@ class Producer:
 
         driver, core, deliveries = self._running()
         core.check_open()
-        self.interceptors.check_none()
+        self._check_plain()
         columns = TableColumns(table, topic)
         if topic is not None:
             check_record_topic(topic)
@@ -432,6 +443,15 @@ class Producer:
             return self._start()
         parts.driver.home.check("this producer")
         return parts
+
+    def _check_plain(self) -> None:
+        """Raise ApiError where something of the application's would not see the rows of tables and lists."""
+        self.interceptors.check_none()
+        if not self._is_plain:
+            said = (
+                "serializers and partitioners see no rows: a producer that has any sends records one by one"
+            )
+            raise ApiError(ErrorCode.INVALID_REQUEST, said)
 
     def _check_home(self, *, only_looks: bool = False) -> None:
         if self._parts is not None:

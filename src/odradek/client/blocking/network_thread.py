@@ -83,8 +83,8 @@ class NetworkThread:
 
     @property
     def is_closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._is_closed
+        """Whether `close` was called, or the loop has ended in another way."""
+        return self._is_closed or self._loop.is_closed()
 
     def check(self) -> None:
         """Raises Misuse where a call would wait for ever: in a forked process, on the network thread."""

@@ -14,7 +14,7 @@ import asyncio
 import threading
 import time
 from collections import deque
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from odradek.client.aio.home import Misuse
 from odradek.client.aio.producer import Producer, closed
@@ -41,7 +41,7 @@ class _Put(NamedTuple):
 class Outbox:
     """See the module."""
 
-    def __init__(self, producer: Producer, network: NetworkThread) -> None:
+    def __init__(self, producer: Producer[Any, Any], network: NetworkThread) -> None:
         self._producer = producer
         self._interceptors = producer.interceptors
         self._network = network

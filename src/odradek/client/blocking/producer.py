@@ -14,13 +14,13 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic
 
 from odradek.base.closing import Closing
 from odradek.client.aio import producer as aio
 from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.producer_interceptors import ProducerInterceptor
-from odradek.client.aio.record_arguments import Headers, outgoing
+from odradek.client.aio.record_arguments import Headers
 from odradek.client.aio.record_lists import ListDelivery
 from odradek.client.blocking import at_exit
 from odradek.client.blocking.delivery import Delivery, TableDelivery, give_deliveries
@@ -28,7 +28,9 @@ from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
 from odradek.client.blocking.outbox import Outbox
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.producer.outgoing import Outgoing
+from odradek.client.core.producer.settings import Partitioner
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.key_value_types import K, V
 from odradek.client.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -44,10 +46,12 @@ _GRACE_S: Final = 5.0
 _log: Final = logging.getLogger("odradek.producer")
 
 
-class Producer(Closing):
+class Producer(Closing, Generic[K, V]):
     """A producer; see the module. It raises ApiError for refusals, and Misuse after its close or a fork.
 
     Settings have Kafka's names, in the mapping `settings`, or Python's, as arguments (`linger_ms=20`).
+    Serializers, which make bytes of keys and values, are called on the thread that sends; the partitioner is
+    called on the network thread.
     """
 
     def __init__(
@@ -55,15 +59,21 @@ class Producer(Closing):
         bootstrap_servers: str | list[str] | None = None,
         *,
         settings: Mapping[str, object] | None = None,
+        key_serializer: Callable[[K], bytes | None] | None = None,
+        value_serializer: Callable[[V], bytes | None] | None = None,
+        partitioner: Partitioner | None = None,
         interceptors: Sequence[ProducerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
         **named: object,
     ) -> None:
         """Nothing is connected before the first record. Raises SettingError."""
-        self._producer = aio.Producer(
+        self._producer = aio.Producer[K, V](
             bootstrap_servers,
             settings=settings,
+            key_serializer=key_serializer,
+            value_serializer=value_serializer,
+            partitioner=partitioner,
             interceptors=interceptors,
             ssl_context=ssl_context,
             token_provider=token_provider,
@@ -77,9 +87,9 @@ class Producer(Closing):
     def send(
         self,
         topic: str,
-        value: bytes | None = None,
+        value: V | None = None,
         *,
-        key: bytes | None = None,
+        key: K | None = None,
         headers: Headers = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
@@ -88,9 +98,9 @@ class Producer(Closing):
 
         Returns at once, as long as there is room. A topic or memory that does not come within `max.block.ms`,
         a record that is too large and a topic that refuses it are errors of the delivery. Raises ApiError for
-        numbers that cannot be, TypeError for what is not bytes.
+        numbers that cannot be, TypeError for what is not bytes, and what serializers raise.
         """
-        record = outgoing(topic, value, key, headers, partition, timestamp_ms)
+        record = self._producer.outgoing(topic, value, key, headers, partition, timestamp_ms)
         delivery = Delivery(self._network)
         self._outbox.put(record, delivery)
         return delivery
@@ -103,8 +113,8 @@ class Producer(Closing):
         was sent before; each wait for memory, or for a topic, takes at most `max.block.ms`. A table in which
         anything is wrong is refused as a whole: TypeError for a type, ApiError for a column or a row. Raises
         ApiError if memory or a topic does not come; then, and when it is interrupted, the rows that were
-        added so far are sent all the same. Interceptors see no rows: a producer that has any is refused.
-        Needs pyarrow.
+        added so far are sent all the same. Interceptors, serializers and partitioners see no rows: a producer
+        that has any is refused. Needs pyarrow.
         """
         delivery = TableDelivery(self._network)
 
@@ -243,9 +253,9 @@ class Producer(Closing):
         if self._network.is_forked:
             return
         self._network.check()
-        at_exit.forget(self._end_unclosed)
         self._outbox.close()
         self._network.close(None if timeout is None else timeout + _GRACE_S, lambda: self._close(timeout))
+        at_exit.forget(self._end_unclosed)
 
     async def _close(self, timeout: float | None) -> None:
         try:
@@ -257,7 +267,7 @@ class Producer(Closing):
 
     def _end_unclosed(self, timeout_s: float) -> None:
         """The program ends: send what is left, for at most this time, and say so if that fails."""
-        if self._network.is_forked:
+        if self._network.is_forked or self._network.is_closed:
             return
         try:
             self.flush(timeout_s)

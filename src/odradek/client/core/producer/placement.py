@@ -7,14 +7,16 @@ spread("orders", [50, 100, ..., 40_000])     [(1, 310), (0, 620), (1, 700)]: run
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from operator import index
 from typing import Final
 
 from odradek.base.chance import Chance
+from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, TopicPartition
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.producer.partitioner import Candidate, StickyPartitioner
-from odradek.client.core.producer.settings import ProducerSettings
+from odradek.client.core.producer.settings import Partitioner, ProducerSettings
 from odradek.client.partitioning import partition_of_key
 from odradek.client.refusal import may_pass, name_of
 
@@ -35,6 +37,8 @@ class Placement:
     ) -> None:
         """`queue_length` says how many batches of a partition wait."""
         self._ignores_keys = settings.partitioner_ignore_keys
+        # The application's own.
+        self._choose = settings.partitioner
         self._view = view
         self._queue_length = queue_length
         self._partitioner = StickyPartitioner(
@@ -53,13 +57,15 @@ class Placement:
     def find(self, topic: str, key: bytes | None, named: int | None, now_ms: int) -> TopicPartition | None:
         """Where a record goes next that names this partition, or None; None while that is not known.
 
-        Raises ApiError as `partition_count`.
+        Raises ApiError as `partition_count`, and where the application's partitioner fails.
         """
         if named is not None:
             return _partition(topic, named) if self.check_partition(topic, named, now_ms) else None
         count = self.partition_count(topic)
         if count is None:
             return None
+        if self._choose is not None:
+            return _partition(topic, self._chosen(self._choose, topic, key, count))
         if key is not None and not self._ignores_keys:
             return _partition(topic, partition_of_key(key, count))
         return self._current(topic, count, _NONE_GIVEN)
@@ -110,6 +116,19 @@ class Placement:
     def _has_leader(self, partition: TopicPartition) -> bool:
         leader = self._view.leader(partition)
         return leader is not None and leader.node != NO_BROKER
+
+    def _chosen(self, choose: Partitioner, topic: str, key: bytes | None, count: int) -> int:
+        numbers = list(range(count))
+        led = [number for number in numbers if self._has_leader(_partition(topic, number))]
+        try:
+            number = index(choose(key, numbers, led))
+        except Exception as fault:
+            said = f"the partitioner failed for a record of topic {topic}: {type(fault).__name__}: {fault}"
+            raise ApiError(ErrorCode.INVALID_PARTITIONS, said) from fault
+        if not 0 <= number < count:
+            said = f"the partitioner chose partition {number} of topic {topic}, which has {count}"
+            raise ApiError(ErrorCode.INVALID_PARTITIONS, said)
+        return number
 
     def _current(self, topic: str, count: int, given: Mapping[int, int]) -> TopicPartition:
         current = self._partitioner.current.get(topic)

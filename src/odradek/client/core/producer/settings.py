@@ -3,8 +3,9 @@
 Names, meanings and defaults are those of the table in `client/settings`, which also checks each for itself.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from odradek.base.errors import SettingError
 from odradek.client import settings as table
@@ -13,6 +14,9 @@ from odradek.records.compression import Codec
 
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
 """How many batches a broker remembers of each producer, so that it recognizes one that comes again."""
+
+Partitioner: TypeAlias = Callable[[bytes | None, list[int], list[int]], int]
+"""Chooses a partition by the key, all partitions of the topic, and those that have a leader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class ProducerSettings:
     """Whether records with a key are distributed as those without one."""
     is_partitioner_adaptive: bool = table.PARTITIONER_ADAPTIVE.default
     """Whether partitions with longer queues get fewer of the records without a key."""
+    partitioner: Partitioner | None = None
+    """Chooses the partitions of records that name none; None: as Kafka's own producer does."""
     sampling: Sampling = USUAL
     """Over which time rates and averages are measured."""
 
@@ -112,8 +118,17 @@ def _compression_level(settings: table.Settings) -> int | None:
     return None if settings[setting] == setting.default else settings[setting]
 
 
-def producer_settings(settings: table.Settings) -> ProducerSettings:
-    """What a producer's core needs of the settings that were given."""
+def producer_settings(settings: table.Settings, partitioner: Partitioner | None = None) -> ProducerSettings:
+    """What a producer's core needs of the settings that were given.
+
+    Raises SettingError for what does not go together, TypeError for a partitioner that is no function.
+    """
+    if partitioner is not None:
+        if not callable(partitioner):
+            said = "a function of a key, all partitions and those with a leader, which returns one"
+            raise TypeError(f"partitioner is {said}, not {partitioner!r}")
+        if settings[table.PARTITIONER_IGNORE_KEYS]:
+            raise SettingError("partitioner.ignore.keys has no effect with a partitioner")
     if settings.is_given(table.PARTITIONER_AVAILABILITY_TIMEOUT_MS):
         raise SettingError(f"{table.PARTITIONER_AVAILABILITY_TIMEOUT_MS.name} has no effect here")
     if settings.is_given(table.TRANSACTION_TIMEOUT_MS) and not settings.is_given(table.TRANSACTIONAL_ID):
@@ -139,5 +154,6 @@ def producer_settings(settings: table.Settings) -> ProducerSettings:
         transaction_timeout_ms=settings[table.TRANSACTION_TIMEOUT_MS],
         partitioner_ignore_keys=settings[table.PARTITIONER_IGNORE_KEYS],
         is_partitioner_adaptive=settings[table.PARTITIONER_ADAPTIVE],
+        partitioner=partitioner,
         sampling=settings.sampling,
     )
