@@ -10,8 +10,9 @@ import pytest
 
 import odradek
 import odradek.aio
+from odradek.base.errors import SettingError
 from odradek.client.protection import NAMES as PROTECTION_NAMES
-from odradek.client.settings import TABLE
+from odradek.client.settings import TABLE, Client, read_settings
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGES: Final = ("from-kafka-python.md", "from-aiokafka.md", "from-confluent-kafka.md")
@@ -129,3 +130,16 @@ def test_settings_of_confluent_kafka_are_what_the_library_has() -> None:
                 if "No such configuration property" in str(error):
                     unknown.add((client.__name__, name))
     assert {name for _, name in unknown if {("Consumer", name), ("Producer", name)} <= unknown} == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_refusal_of_a_setting_names_what_the_page_names(page: str) -> None:
+    for header, rows in settings_tables(page):
+        for old, new in rows:
+            for name in names(old):
+                with pytest.raises(SettingError) as refused:
+                    read_settings(Client.PRODUCER, {name: "x"})
+                assert "is not a setting" not in str(refused.value)
+                if header == "Odradek":
+                    ours = [one.replace("_", ".") for one in names(new)]
+                    assert any(one in str(refused.value) for one in ours), name

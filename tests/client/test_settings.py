@@ -94,6 +94,10 @@ def test_strategies_by_name_or_by_javas_class() -> None:
         (Client.CONSUMER, "flihgts", 1, "flihgts is not a setting of this client"),
         (Client.ADMIN, "group.id", "g", "group.id is no setting of an admin"),
         (Client.CONSUMER, "linger.ms", 5, "linger.ms is no setting of a consumer"),
+        (Client.PRODUCER, "bootstrap_servers", {}, "not dict; settings are given as settings={...}"),
+        (Client.ADMIN, "bootstrap.servers", "http://a:1", "host:port without a protocol, not 'http://a:1'"),
+        (Client.ADMIN, "bootstrap.servers", "a:1;b:2", "are a list of host:port, not 'a:1;b:2'"),
+        (Client.ADMIN, "bootstrap.servers", "a b:2", "are a list of host:port, not 'a b:2'"),
         (Client.CONSUMER, "receive.buffer.bytes", 1, "has no effect here: the system chooses"),
         (
             Client.CONSUMER,
@@ -105,7 +109,7 @@ def test_strategies_by_name_or_by_javas_class() -> None:
             Client.PRODUCER,
             "value_serializer",
             bytes,
-            "value.serializer has no effect here: pass a function as",
+            "value_serializer has no effect here: pass a function as",
         ),
         (
             Client.PRODUCER,

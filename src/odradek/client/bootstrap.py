@@ -1,6 +1,7 @@
 """Parses `bootstrap.servers` and connects to one of them."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.net.blocking_connection import CLIENT_ID, TIMEOUT_S, BrokerConnection
@@ -9,13 +10,20 @@ from odradek.net.security import UNPROTECTED, Security
 
 Address = tuple[str, int]
 
+_NOT_IN_HOSTS: Final = frozenset("/;@?#'\" \t\r\n")
+
 
 def parse_bootstrap_servers(servers: str) -> list[Address]:
     """Read "host:port,host:port". Raises SettingError."""
     addresses = []
     for server in servers.split(","):
+        if "://" in server:
+            raise SettingError(
+                f"bootstrap servers are a list of host:port without a protocol, not '{servers}'"
+            )
         host, _, port = server.strip().rpartition(":")
-        if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port[:6]) < 65536:
+        is_port = port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536
+        if not host or not is_port or _NOT_IN_HOSTS.intersection(host):
             raise SettingError(f"bootstrap servers are a list of host:port, not '{servers}'")
         addresses.append((host.strip("[]"), int(port)))
     return addresses

@@ -21,7 +21,7 @@ from enum import Flag, auto
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from odradek.base.errors import SettingError
-from odradek.client import choices
+from odradek.client import choices, other_settings
 from odradek.client.bootstrap import Address, parse_bootstrap_servers
 from odradek.client.protection import NAMES as PROTECTION_NAMES
 from odradek.client.protection import PREFIXES, read_protection
@@ -106,7 +106,7 @@ def read_settings(
     """The settings of one kind of client, by either name. Raises SettingError for the first fault."""
     table = {setting.name: setting for setting in TABLE if client in setting.clients}
     names = [*table, *PROTECTION_NAMES]
-    known = [*PROTECTION_NAMES, *_NO_EFFECT, *(setting.name for setting in TABLE)]
+    known = [*PROTECTION_NAMES, *other_settings.NAMES, *(setting.name for setting in TABLE)]
     by_python = {name.replace(".", "_"): name for name in known}
     values: dict[str, object] = {}
     protection: dict[str, str] = {}
@@ -118,6 +118,8 @@ def read_settings(
         seen[name] = written
         if name in table:
             values[name] = table[name].read(name, value)
+        elif name in other_settings.NAMES:
+            raise SettingError(other_settings.said_of(name, written))
         elif name.startswith(PREFIXES):
             protection[name] = _text(name, value)
         else:
@@ -128,8 +130,6 @@ def read_settings(
 
 
 def _unknown(name: str, names: Collection[str], client: Client) -> str:
-    if name in _NO_EFFECT:
-        return f"{name} has no effect here: {_NO_EFFECT[name]}"
     others = [setting for setting in TABLE if setting.name == name]
     kind = cast(str, client.name).lower()
     if others:
@@ -195,6 +195,10 @@ def _one_of(*words: str) -> Callable[[str, object], str]:
 def _servers(name: str, value: object) -> tuple[Address, ...]:
     if isinstance(value, list | tuple) and value and all(isinstance(one, str) for one in value):
         return tuple(address for one in value for address in parse_bootstrap_servers(one))
+    if isinstance(value, Mapping):  # as confluent-kafka's clients take it
+        raise SettingError(
+            f"{name} is text, not {type(value).__name__}; settings are given as settings={{...}}"
+        )
     return tuple(parse_bootstrap_servers(_some_text(name, value)))
 
 
@@ -352,23 +356,3 @@ TABLE: Final[tuple[Setting[Any], ...]] = tuple(
     one for one in list(globals().values()) if isinstance(one, Setting)
 )
 """All settings that take effect, besides those of `protection`."""
-
-_SYSTEM: Final = "the system chooses the sizes of a socket's buffers"
-_PARTITIONER: Final = "keys are spread by murmur2, unless a function is passed as the argument partitioner"
-_NO_EFFECT: Final[Mapping[str, str]] = {
-    "send.buffer.bytes": _SYSTEM,
-    "receive.buffer.bytes": _SYSTEM,
-    "client.dns.lookup": "all addresses of a name are tried",
-    "key.serializer": "pass a function as the argument key_serializer of a producer",
-    "value.serializer": "pass a function as the argument value_serializer of a producer",
-    "key.deserializer": "pass a function as the argument key_deserializer of a consumer",
-    "value.deserializer": "pass a function as the argument value_deserializer of a consumer",
-    "interceptor.classes": "pass objects as the argument interceptors",
-    "partitioner.class": _PARTITIONER,
-    "partitioner": _PARTITIONER,
-    "consumer.timeout.ms": "poll(timeout) returns an empty list when its time is over",
-    "metric.reporters": "read the metrics of the client instead",
-    "metrics.recording.level": "all metrics are recorded",
-    "enable.metrics.push": "no metrics are sent to brokers",
-    "config.providers": "no class is loaded because a setting names it",
-}
