@@ -361,7 +361,7 @@ async def test_a_closed_client_says_so(cluster: Cluster) -> None:
 
 def test_settings_are_checked_before_anything_is_connected() -> None:
     with pytest.raises(SettingError, match=r"group\.id is no setting of an admin"):
-        Admin("localhost:9092", group_id="g")
+        Admin("localhost:9092", group_id="g")  # type: ignore[call-arg]
     with pytest.raises(SettingError, match="bootstrap servers are a list of host:port"):
         Admin("localhost")
     with pytest.raises(SettingError, match="are the same setting"):

@@ -59,7 +59,7 @@ def consumer_of(cluster: Cluster, *topics: str, **settings: object) -> Consumer:
 async def rest(consumer: Consumer, found: list[int]) -> None:
     """Read what is left of the records."""
     while len(found) < RECORDS:
-        found += [int(record.value) for record in await consumer.poll(10)]  # type: ignore[call-overload]
+        found += [int(record.value) for record in await consumer.poll(10)]  # type: ignore[arg-type]
 
 
 @PROTOCOLS
@@ -73,7 +73,7 @@ async def test_polls_of_a_member_that_joins(cluster: Cluster, protocol: str) -> 
             consumer = consumer_of(cluster, group_protocol=protocol, enable_auto_commit=False)
             consumer.subscribe(["orders"], listener=listener)
             ended = await cancelled_at(consumer.poll(20), number, comes_first=comes_first)
-            found = [] if ended is None else [int(record.value) for record in ended.result]  # type: ignore[call-overload]
+            found = [] if ended is None else [int(record.value) for record in ended.result]  # type: ignore[arg-type]
             await rest(consumer, found)
             assert found == list(range(RECORDS))
             assert listener.has == consumer.assignment() == {P0}
@@ -93,11 +93,11 @@ async def test_records_come_once_and_in_order(cluster: Cluster, way: str) -> Non
 
     async def call(consumer: Consumer) -> list[int]:
         if way == "poll":
-            return [int(record.value) for record in await consumer.poll(1)]  # type: ignore[call-overload]
+            return [int(record.value) for record in await consumer.poll(1)]  # type: ignore[arg-type]
         if way == "columns":
             batch = await consumer.poll_batch(1, max_records=5)
             return [] if batch is None else [int(value) for value in batch.column("value").to_pylist()]
-        return [int((await anext(consumer.stream())).value)]  # type: ignore[call-overload]
+        return [int((await anext(consumer.stream())).value)]  # type: ignore[arg-type]
 
     for number in range(12):
         for comes_first in (False, True):
@@ -173,7 +173,7 @@ async def test_a_consumer_that_commits_by_itself_stops_in_the_middle_of_its_end(
                 listener = Told()
                 consumer = consumer_of(cluster, group_id=group, group_protocol=protocol)
                 consumer.subscribe(["orders"], listener=listener)
-                found = [int(record.value) for record in await consumer.poll(20)]  # type: ignore[call-overload]
+                found = [int(record.value) for record in await consumer.poll(20)]  # type: ignore[arg-type]
                 assert found == [0, 1, 2]
                 call = consumer.close if name == "close" else consumer.unsubscribe
                 ended = await cancelled_at(call(), number, comes_first=comes_first)
@@ -181,7 +181,7 @@ async def test_a_consumer_that_commits_by_itself_stops_in_the_middle_of_its_end(
                     assert not consumer.assignment()
                     consumer.subscribe(["orders"])
                     while not consumer.assignment():
-                        found += [int(record.value) for record in await consumer.poll(20)]  # type: ignore[call-overload]
+                        found += [int(record.value) for record in await consumer.poll(20)]  # type: ignore[arg-type]
                 await consumer.close()
                 with pytest.raises(ApiError, match="the consumer is closed"):
                     await consumer.poll(0)

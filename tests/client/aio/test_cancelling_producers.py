@@ -140,7 +140,7 @@ async def committed_records(cluster: Cluster) -> list[str]:
         end = (await consumer.end_offsets([P0]))[P0]
         found: list[str] = []
         while await consumer.position(P0) < end:
-            found += [record.value.decode() for record in await consumer.poll(1)]  # type: ignore[attr-defined]
+            found += [record.value.decode() for record in await consumer.poll(1)]  # type: ignore[union-attr]
     return found
 
 

@@ -19,6 +19,7 @@ from odradek.aio import (
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError, WakeupError
 from odradek.client.core.waiting import Cause
+from odradek.client.key_value_types import K, V
 from odradek.testing import Broker, LocalCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
@@ -68,8 +69,8 @@ def numbers(records: list[ConsumerRecord]) -> list[int]:
     return found
 
 
-async def read(reader: Consumer, count: int) -> list[ConsumerRecord]:
-    found: list[ConsumerRecord] = []
+async def read(reader: Consumer[K, V], count: int) -> list[ConsumerRecord[K, V]]:
+    found: list[ConsumerRecord[K, V]] = []
     while len(found) < count:
         found += await reader.poll(10)
     assert len(found) == count

@@ -119,7 +119,7 @@ def test_a_call_may_have_a_time_of_its_own(name: str) -> None:
 
 def test_wrong_settings_start_no_thread() -> None:
     with pytest.raises(SettingError, match=r"did you mean client\.id"):
-        Admin("127.0.0.1:1", client_idd="me")
+        Admin("127.0.0.1:1", client_idd="me")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

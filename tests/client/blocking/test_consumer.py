@@ -30,7 +30,7 @@ from odradek.testing import Broker
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
-Make = Callable[..., Consumer]
+Make = Callable[..., Consumer[Any, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -490,7 +490,7 @@ def test_a_forked_process_is_told_to_make_its_own(make: Make, topic: str) -> Non
 def test_wrong_settings_leave_no_thread() -> None:
     before = threading.active_count()
     with pytest.raises(SettingError, match=r"did you mean client\.id"):
-        Consumer(bootstrap_servers="127.0.0.1:1", client_idd="me")
+        Consumer(bootstrap_servers="127.0.0.1:1", client_idd="me")  # type: ignore[call-arg]
     assert threading.active_count() == before
 
 

@@ -376,7 +376,7 @@ def test_a_forked_process_is_told_to_make_its_own(producer: Producer, broker: Br
 def test_wrong_settings_leave_no_thread() -> None:
     before = threading.active_count()
     with pytest.raises(SettingError, match=r"did you mean client\.id"):
-        Producer("127.0.0.1:1", client_idd="me")
+        Producer("127.0.0.1:1", client_idd="me")  # type: ignore[call-arg]
     assert threading.active_count() == before
 
 

@@ -11,7 +11,7 @@ The operations are in `client/core/admin`, and `operations` beside this file car
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
 from odradek.client.aio.admin_method import Method, shown
 from odradek.client.aio.argument_types import check_arguments
@@ -32,6 +32,7 @@ from odradek.client.core.admin import (
     users,
 )
 from odradek.client.core.admin.operation import Operation
+from odradek.client.setting_types import AdminSettings
 from odradek.client.settings import Client, read_settings
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Admin(Operations):
         settings: Mapping[str, object] | None = None,
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
-        **named: object,
+        **named: Unpack[AdminSettings],
     ) -> None:
         """Nothing is connected before the first operation. Raises SettingError."""
         given = {**(settings or {}), **named}

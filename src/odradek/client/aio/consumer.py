@@ -18,7 +18,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, Unpack
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -52,15 +52,17 @@ from odradek.client.aio.rebalancing import Rebalancing
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import ConsumerCore
-from odradek.client.core.consumer.deserializing import Deserializer, converter
+from odradek.client.core.consumer.deserializing import converter
 from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.membership.member import Membership
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.key_value_types import K, V
 from odradek.client.metrics import Metrics
 from odradek.client.reset_policy import EARLIEST, LATEST
+from odradek.client.setting_types import ConsumerSettings
 from odradek.client.settings import Client, read_settings
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ if TYPE_CHECKING:
 _log: Final = logging.getLogger("odradek.consumer")
 
 
-class Consumer:
+class Consumer(Generic[K, V]):
     """See the module. Made and used within a running loop."""
 
     def __init__(
@@ -79,12 +81,12 @@ class Consumer:
         *topics: str,
         settings: Mapping[str, object] | None = None,
         listener: RebalanceListener | None = None,
-        key_deserializer: Deserializer | None = None,
-        value_deserializer: Deserializer | None = None,
+        key_deserializer: Callable[[bytes], K] | None = None,
+        value_deserializer: Callable[[bytes], V] | None = None,
         interceptors: Sequence[ConsumerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
-        **more_settings: object,
+        **more_settings: Unpack[ConsumerSettings],
     ) -> None:
         """Settings have Kafka's names in `settings`, or Python's as arguments. Raises SettingError."""
         check_names(topics)
@@ -198,7 +200,7 @@ class Consumer:
 
     async def poll(
         self, timeout: float | None = 1.0, *, max_records: int | None = None
-    ) -> list[ConsumerRecord]:
+    ) -> list[ConsumerRecord[K, V]]:
         """Up to `max.poll.records` records, as soon as there are any; none when the time is over.
 
         Calls the rebalance listener. Raises what keeps the consumer from reading. With no timeout (None) it
@@ -210,7 +212,7 @@ class Consumer:
             self._handed_out.last = records
             return records
 
-    async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+    async def __aiter__(self) -> AsyncIterator[ConsumerRecord[K, V]]:
         """Each record, forever. What is committed is the position behind the record that you have.
 
         It polls when its records are used up, and between two records a second after the last poll: so it
@@ -230,7 +232,7 @@ class Consumer:
                 handed_out.put_back(records)
                 has_just_polled = True
 
-    def stream(self) -> AsyncIterator[ConsumerRecord]:
+    def stream(self) -> AsyncIterator[ConsumerRecord[K, V]]:
         """Each record, forever, as `async for record in consumer` does."""
         return self.__aiter__()
 
@@ -274,14 +276,14 @@ class Consumer:
         self._driver.home.check("this consumer")
         self._polling.wake()
 
-    def put_back_unless_committed(self, records: Sequence[ConsumerRecord]) -> None:
+    def put_back_unless_committed(self, records: Sequence[ConsumerRecord[Any, Any]]) -> None:
         """The application got these last and has not processed them, except for what it has committed.
 
         Commits of the consumer's own leave them out.
         """
         self._handed_out.put_back_unless_committed(records, self._commits.committed)
 
-    def _take(self, count: int) -> list[ConsumerRecord]:
+    def _take(self, count: int) -> list[ConsumerRecord[K, V]]:
         """Records, if there are any; the next fetches are sent before they are returned (C2)."""
         if self._handed_out.pending:
             return self._handed_out.take(count)

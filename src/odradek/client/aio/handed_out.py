@@ -9,7 +9,7 @@ and is empty where both are the same.
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from odradek.base.ids import Offset, TopicPartition
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
@@ -17,7 +17,7 @@ from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 
-Refused: TypeAlias = tuple[ConsumerRecord, str]
+Refused: TypeAlias = tuple[ConsumerRecord[Any, Any], str]
 """A record that the application could not read, and why."""
 
 
@@ -26,9 +26,9 @@ class HandedOut:
 
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
-        self.pending: deque[ConsumerRecord] = deque()
+        self.pending: deque[ConsumerRecord[Any, Any]] = deque()
         """What was taken from the core and the application does not have yet."""
-        self.last: Sequence[ConsumerRecord] = ()
+        self.last: Sequence[ConsumerRecord[Any, Any]] = ()
         """What the application got last, and has not said to have processed by polling again."""
         # Records that were taken from the core, and were given back to it or forgotten.
         self._undone = 0
@@ -38,11 +38,11 @@ class HandedOut:
         """How many records were taken from the core that the application did not get."""
         return self._undone + len(self.pending)
 
-    def take(self, count: int) -> list[ConsumerRecord]:
+    def take(self, count: int) -> list[ConsumerRecord[Any, Any]]:
         """Up to `count` pending records."""
         return [self.pending.popleft() for _ in range(min(count, len(self.pending)))]
 
-    def put_back(self, records: Iterable[ConsumerRecord], refused: Refused | None = None) -> None:
+    def put_back(self, records: Iterable[ConsumerRecord[Any, Any]], refused: Refused | None = None) -> None:
         """The application does not have these, the last ones that it got; it cannot read `refused`."""
         self.pending.extendleft(reversed(list(records)))
         if refused is not None:
@@ -52,7 +52,7 @@ class HandedOut:
                 state.unreadable = record.offset, why
 
     def put_back_unless_committed(
-        self, records: Iterable[ConsumerRecord], committed: Mapping[TopicPartition, int]
+        self, records: Iterable[ConsumerRecord[Any, Any]], committed: Mapping[TopicPartition, int]
     ) -> None:
         """The application got these last and has not processed them, except for what it has committed."""
         states = self._subscription.states

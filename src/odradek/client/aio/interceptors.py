@@ -5,7 +5,7 @@ Invariant: what an interceptor raises is logged and changes nothing.
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from odradek.base.ids import TopicPartition
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
@@ -17,7 +17,7 @@ _log: Final = logging.getLogger("odradek.consumer")
 class ConsumerInterceptor(Protocol):
     """Sees what passes; what it raises is logged."""
 
-    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+    def on_consume(self, records: list[ConsumerRecord[Any, Any]]) -> list[ConsumerRecord[Any, Any]]:
         """The records that the application gets instead of these."""
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
@@ -25,8 +25,8 @@ class ConsumerInterceptor(Protocol):
 
 
 def intercepted(
-    interceptors: Sequence[ConsumerInterceptor], records: list[ConsumerRecord]
-) -> list[ConsumerRecord]:
+    interceptors: Sequence[ConsumerInterceptor], records: list[ConsumerRecord[Any, Any]]
+) -> list[ConsumerRecord[Any, Any]]:
     """What the interceptors, one after the other, make of these records; they are not called for none."""
     for one in interceptors if records else ():
         try:

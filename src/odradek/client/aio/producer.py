@@ -26,7 +26,7 @@ import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Self, TypeVar, Unpack
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -52,6 +52,7 @@ from odradek.client.core.producer.transaction import Transaction
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.key_value_types import K, V
 from odradek.client.metrics import Metrics
+from odradek.client.setting_types import ProducerSettings
 from odradek.client.settings import METADATA_MAX_IDLE_MS, Client, read_settings
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Producer(Generic[K, V]):
         interceptors: Sequence[ProducerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
-        **named: object,
+        **named: Unpack[ProducerSettings],
     ) -> None:
         """Nothing is connected before the first record. Raises SettingError."""
         given = {**(settings or {}), **named}

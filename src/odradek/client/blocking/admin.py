@@ -11,11 +11,12 @@ thread of its own.
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
 from odradek.client.aio import admin as aio
 from odradek.client.aio.admin_method import Method
 from odradek.client.blocking.operations import Operations
+from odradek.client.setting_types import AdminSettings
 
 if TYPE_CHECKING:
     import ssl
@@ -50,7 +51,7 @@ class Admin(Operations[aio.Admin]):
         settings: Mapping[str, object] | None = None,
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
-        **named: object,
+        **named: Unpack[AdminSettings],
     ) -> None:
         """Nothing is connected before the first operation. Raises SettingError."""
         super().__init__(

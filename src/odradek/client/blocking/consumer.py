@@ -34,7 +34,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, Unpack
 
 from odradek.base.closing import Closing
 from odradek.base.errors import WakeupError
@@ -51,10 +51,12 @@ from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.blocking.calls import Calls
 from odradek.client.blocking.network_thread import NetworkThread
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
-from odradek.client.core.consumer.deserializing import Deserializer, converter
+from odradek.client.core.consumer.deserializing import converter
 from odradek.client.core.consumer.fetcher import Piece
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.waiting import Cause, Why
+from odradek.client.key_value_types import K, V
+from odradek.client.setting_types import ConsumerSettings
 
 if TYPE_CHECKING:
     import ssl
@@ -72,11 +74,11 @@ _log: Final = logging.getLogger("odradek.consumer")
 
 def _blocking(
     method: Callable[Concatenate[aio.Consumer, P], Coroutine[Any, Any, T]],
-) -> "Callable[Concatenate[Consumer, P], T]":
+) -> "Callable[Concatenate[Consumer[Any, Any], P], T]":
     """The blocking form of a coroutine function."""
 
     @wraps(method)
-    def call(self: "Consumer", /, *arguments: P.args, **named: P.kwargs) -> T:
+    def call(self: "Consumer[Any, Any]", /, *arguments: P.args, **named: P.kwargs) -> T:
         return self._run(lambda consumer: method(consumer, *arguments, **named))
 
     return call
@@ -84,11 +86,11 @@ def _blocking(
 
 def _at_once(
     method: Callable[Concatenate[aio.Consumer, P], T],
-) -> "Callable[Concatenate[Consumer, P], T]":
+) -> "Callable[Concatenate[Consumer[Any, Any], P], T]":
     """The same method, called on the network thread."""
 
     @wraps(method)
-    def call(self: "Consumer", /, *arguments: P.args, **named: P.kwargs) -> T:
+    def call(self: "Consumer[Any, Any]", /, *arguments: P.args, **named: P.kwargs) -> T:
         async def there(consumer: aio.Consumer) -> T:
             return method(consumer, *arguments, **named)
 
@@ -97,7 +99,7 @@ def _at_once(
     return call
 
 
-class Consumer(Closing):
+class Consumer(Closing, Generic[K, V]):
     """A consumer; see the module.
 
     It raises ApiError for refusals, and Misuse, a RuntimeError, where it cannot be used: by two threads at
@@ -109,12 +111,12 @@ class Consumer(Closing):
         *topics: str,
         settings: Mapping[str, object] | None = None,
         listener: RebalanceListener | None = None,
-        key_deserializer: Deserializer | None = None,
-        value_deserializer: Deserializer | None = None,
+        key_deserializer: Callable[[bytes], K] | None = None,
+        value_deserializer: Callable[[bytes], V] | None = None,
         interceptors: Sequence[ConsumerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
-        **more_settings: object,
+        **more_settings: Unpack[ConsumerSettings],
     ) -> None:
         """Settings have Kafka's names in `settings`, or Python's as arguments. Raises SettingError."""
         # Held by the thread that uses the consumer; that thread's listener may use it, too.
@@ -124,7 +126,7 @@ class Consumer(Closing):
         # The record that a deserializer refused last, until the network thread knows: `why` names it.
         self._refused: Refused | None = None
         # What interceptors made of one record beyond the first; only iteration fills it.
-        self._spare: deque[ConsumerRecord] = deque()
+        self._spare: deque[ConsumerRecord[K, V]] = deque()
         # The same for columns.
         self._pieces: list[Piece] = []
         # What the application got last, before interceptors; and what it certainly has not processed.
@@ -194,7 +196,9 @@ class Consumer(Closing):
 
     # --- records
 
-    def poll(self, timeout: float | None = 1.0, *, max_records: int | None = None) -> list[ConsumerRecord]:
+    def poll(
+        self, timeout: float | None = 1.0, *, max_records: int | None = None
+    ) -> list[ConsumerRecord[K, V]]:
         """Up to `max.poll.records` records, as soon as there are any; none when the time is over.
 
         Calls the rebalance listener. Raises what keeps the consumer from reading, and WakeupError. With no
@@ -222,7 +226,7 @@ class Consumer(Closing):
             self._last, self._pieces = [first_of(piece) for piece in self._pieces], []
             return found
 
-    def __iter__(self) -> Iterator[ConsumerRecord]:
+    def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:
         """The consumer itself: each record, forever.
 
         What is committed is the position behind the record that you have. After an exception go on iterating:
@@ -230,7 +234,7 @@ class Consumer(Closing):
         """
         return self
 
-    def __next__(self) -> ConsumerRecord:
+    def __next__(self) -> ConsumerRecord[K, V]:
         with self._in_use():
             self._network.check()
             has_just_polled = False
@@ -273,9 +277,9 @@ class Consumer(Closing):
             self._is_polling = False
             self._tell()
 
-    def _hand_out(self) -> list[ConsumerRecord]:
+    def _hand_out(self) -> list[ConsumerRecord[K, V]]:
         """All pending records, or those before the first that a deserializer refuses; that error is next."""
-        records: list[ConsumerRecord] = []
+        records: list[ConsumerRecord[K, V]] = []
         try:
             records.extend(map(self._converted, self._pending))
         except Exception:
@@ -287,7 +291,7 @@ class Consumer(Closing):
         self._last = [self._pending.popleft() for _ in range(count)]
         return records
 
-    def _converted(self, record: ConsumerRecord) -> ConsumerRecord:
+    def _converted(self, record: ConsumerRecord) -> ConsumerRecord[Any, Any]:
         try:
             return record if self._convert is None else self._convert(record)
         except Exception as error:
@@ -512,7 +516,7 @@ class _Keeper:
     def __init__(self, tell: Callable[[Mapping[TopicPartition, OffsetAndMetadata]], None]) -> None:
         self._tell = tell
 
-    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+    def on_consume(self, records: list[ConsumerRecord[Any, Any]]) -> list[ConsumerRecord[Any, Any]]:
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic
+from typing import TYPE_CHECKING, Final, Generic, Unpack
 
 from odradek.base.closing import Closing
 from odradek.client.aio import producer as aio
@@ -32,6 +32,7 @@ from odradek.client.core.producer.settings import Partitioner
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.key_value_types import K, V
 from odradek.client.metrics import Metrics
+from odradek.client.setting_types import ProducerSettings
 
 if TYPE_CHECKING:
     import ssl
@@ -65,7 +66,7 @@ class Producer(Closing, Generic[K, V]):
         interceptors: Sequence[ProducerInterceptor] = (),
         ssl_context: "ssl.SSLContext | None" = None,
         token_provider: Callable[[], str] | None = None,
-        **named: object,
+        **named: Unpack[ProducerSettings],
     ) -> None:
         """Nothing is connected before the first record. Raises SettingError."""
         self._producer = aio.Producer[K, V](

@@ -15,13 +15,14 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
 from odradek.client.core.consumer.batch_walk import BatchWalk, Run
 from odradek.client.core.consumer.column_reader import ColumnReader
 from odradek.client.core.consumer.run_decoding import Decoded, RunDecoder
+from odradek.client.key_value_types import K, V
 from odradek.records.blocks import DecompressionLimit
 from odradek.records.framing import NamedHeaders
 from odradek.records.header import BatchHeader
@@ -29,7 +30,7 @@ from odradek.records.record_readers import RecordReader
 from odradek.wire.messages.fetch import PartitionData
 
 
-class ConsumerRecord(NamedTuple):
+class ConsumerRecord(NamedTuple, Generic[K, V]):
     """One record as an application gets it."""
 
     topic: str
@@ -37,9 +38,9 @@ class ConsumerRecord(NamedTuple):
     offset: Offset
     timestamp: int
     """In milliseconds since the Unix epoch."""
-    key: object
+    key: K | None
     """Bytes or None, or what the key deserializer made of them."""
-    value: object
+    value: V | None
     """Bytes or None, or what the value deserializer made of them."""
     headers: NamedHeaders
     """The names and values; what is not UTF-8 in a name is shown as `\\xff`."""
@@ -48,7 +49,7 @@ class ConsumerRecord(NamedTuple):
     """Whether the broker gave the timestamp, not the producer."""
 
 
-Convert = Callable[[ConsumerRecord], ConsumerRecord]
+Convert = Callable[[ConsumerRecord], ConsumerRecord[Any, Any]]
 
 WORK_RECORDS_MAX: Final = 4_000
 """How many records one `take` decodes at most: a few milliseconds of work."""

@@ -14,11 +14,11 @@ def converter(key: Deserializer | None, value: Deserializer | None) -> Convert |
     if key is None and value is None:
         return None
 
-    def convert(record: ConsumerRecord) -> ConsumerRecord:
+    def convert(record: ConsumerRecord) -> ConsumerRecord[Any, Any]:
         return record._replace(key=_apply(key, record.key), value=_apply(value, record.value))
 
     return convert
 
 
-def _apply(deserializer: Deserializer | None, given: object) -> object:
+def _apply(deserializer: Deserializer | None, given: bytes | None) -> Any:  # noqa: ANN401  # whatever it makes
     return given if deserializer is None or not isinstance(given, bytes) else deserializer(given)
