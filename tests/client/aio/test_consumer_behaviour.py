@@ -357,6 +357,8 @@ def test_a_cancelled_poll_loses_nothing(servers: Servers, topic: str) -> None:
 
 
 def test_wakeup_ends_one_poll_and_loses_nothing(servers: Servers, topic: str) -> None:
+    """C2."""
+
     async def test() -> None:
         async with consumer(servers, max_poll_records=4) as reader:
             reader.assign([TopicPartition(topic, 0)])

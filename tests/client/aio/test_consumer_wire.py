@@ -1,11 +1,13 @@
-"""What a consumer sends, watched on the wire of a simulated cluster: rules C1, C2, C3 and C6."""
+"""What a consumer sends, watched on the wire of a simulated cluster: rules C1 to C7."""
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaProducer
 
 from odradek.aio import Consumer, ConsumerRecord, TopicPartition
 from odradek.base.buffers import Buffer
@@ -19,12 +21,14 @@ CLIENT = "watched"
 
 
 class Wire:
-    """The fetches of the watched client that are in flight, by connection, and what they ask for."""
+    """The requests of the watched client, and its fetches: by connection in flight, and what they ask for."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.in_flight: dict[str, int] = defaultdict(int)
         self.most = 0
         self.sent = 0
+        # The names of all requests, in order.
+        self.names: list[str] = []
         # The first offset of each fetch of a partition.
         self.asked: list[tuple[int, int]] = []
         send, received = RequestPipeline.send, RequestPipeline.received
@@ -33,6 +37,8 @@ class Wire:
         def watched_send(
             self: RequestPipeline, request: Message, version: int, timeout_ms: int
         ) -> tuple[SentRequest, list[Buffer]]:
+            if self._client_id == CLIENT:
+                wire.names.append(type(request).__name__.removesuffix("Request"))
             if isinstance(request, FetchRequest) and self._client_id == CLIENT:
                 wire.sent += 1
                 wire.in_flight[self.address] += 1
@@ -51,6 +57,17 @@ class Wire:
 
         patch.setattr(RequestPipeline, "send", watched_send)
         patch.setattr(RequestPipeline, "received", watched_received)
+
+
+class Lines(logging.Handler):
+    """What is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
 
 
 def watched(cluster: Cluster, **settings: Any) -> Consumer:
@@ -125,3 +142,85 @@ async def test_c1_a_poll_without_time_still_gets_on(cluster: Cluster) -> None:
         await produce(cluster, range(5, 6))
         assert len(await waiting) == 1
         assert loop.time() - began < 1, "the wait ends as soon as a fetch has come"
+
+
+@simulate(brokers=1, seeds=3)
+async def test_c4_a_fetch_that_fails_is_logged_and_sent_again_from_the_same_offset(cluster: Cluster) -> None:
+    """C4."""
+    await cluster.create_topic("orders")
+    await produce(cluster, range(6))
+    leader = cluster.leader_of("orders")
+    log, said = logging.getLogger("odradek.consumer"), Lines()
+    with pytest.MonkeyPatch.context() as patch:
+        wire = Wire(patch)
+        patch.setattr(log, "level", logging.INFO)
+        patch.setattr(log, "handlers", [said])
+        async with watched(cluster, max_poll_records=4) as reader:
+            reader.assign([TopicPartition("orders", 0)])
+            cluster.faults(leader).error("Fetch", "UNKNOWN_SERVER_ERROR", client=CLIENT, times=2)
+            found = [one.offset for one in await reader.poll(5)]
+            assert wire.asked == [(0, 0)] * 3, "twice in vain"
+            found += [one.offset for one in await reader.poll(5)]
+            assert found == [*range(6)]
+            assert (0, 4) not in wire.asked, "the rest of what came stays next in line"
+    assert said.lines == [f"a fetch of orders-0 from broker {leader} was refused: unknown server error"] * 2
+
+
+@simulate(brokers=1, seeds=3)
+async def test_c5_the_next_fetch_begins_behind_what_is_stepped_over_or_where_it_was_sought(
+    cluster: Cluster,
+) -> None:
+    """C5."""
+    await cluster.create_topic("orders")
+    await produce(cluster, range(4))
+    async with AIOKafkaProducer(
+        bootstrap_servers=cluster.bootstrap_servers, transactional_id="shop"
+    ) as producer:
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"-1", partition=0)
+        await producer.abort_transaction()
+    with pytest.MonkeyPatch.context() as patch:
+        wire = Wire(patch)
+        async with watched(cluster, max_poll_records=2, isolation_level="read_committed") as reader:
+            one = TopicPartition("orders", 0)
+            reader.assign([one])
+            assert [record.offset for record in await reader.poll(5)] == [0, 1]
+            reader.pause([one])
+            sent = list(wire.asked)
+            assert await reader.poll(2) == []
+            assert wire.asked == sent, "nothing is fetched while it is paused"
+            reader.resume([one])
+            assert [record.offset for record in await reader.poll(5)] == [2, 3]
+            assert await reader.poll(1) == []
+            assert wire.asked[-1] == (0, 6), "behind the aborted record and its marker"
+            reader.seek(one, 1)
+            assert [record.offset for record in await reader.poll(5)] == [1, 2]
+            assert wire.asked[-1] == (0, 1)
+
+
+@simulate(brokers=3, seeds=3)
+async def test_c7_a_poll_joins_finds_positions_commits_and_validates_them(cluster: Cluster) -> None:
+    """C7."""
+    await cluster.create_topic("orders", replication_factor=3)
+    await produce(cluster, range(3))
+    with pytest.MonkeyPatch.context() as patch:
+        wire = Wire(patch)
+        async with watched(cluster, group_id="billing", auto_commit_interval_ms=1_000) as reader:
+            reader.subscribe(["orders"])
+            while not await reader.poll(5):
+                pass
+            steps = ("FindCoordinator", "ConsumerGroupHeartbeat", "OffsetFetch", "ListOffsets", "Fetch")
+            firsts = [wire.names.index(name) for name in steps]
+            assert firsts == sorted(firsts)
+            assert "OffsetCommit" not in wire.names
+            await asyncio.sleep(1)
+            await reader.poll(0.1)
+            await reader.poll(0.1)
+            assert "OffsetCommit" in wire.names
+            assert "OffsetForLeaderEpoch" not in wire.names
+            asked = wire.names.count("Metadata")
+            await cluster.stop(cluster.leader_of("orders"))
+            async with asyncio.timeout(60):
+                while "OffsetForLeaderEpoch" not in wire.names:
+                    await reader.poll(1)
+            assert wire.names.count("Metadata") > asked

@@ -254,6 +254,7 @@ def test_a_listener_that_is_none_is_refused_at_once(make: Make, topic: str) -> N
 
 
 def test_wakeup_ends_a_poll_of_another_thread_and_loses_nothing(make: Make, topic: str) -> None:
+    """C2."""
     with make(max_poll_records=4) as consumer:
         assigned(consumer, topic)
         consumer.wakeup()
@@ -277,6 +278,7 @@ def test_wakeup_ends_a_poll_of_another_thread_and_loses_nothing(make: Make, topi
 
 
 def test_another_thread_is_refused_while_one_polls(make: Make, topic: str) -> None:
+    """C1."""
     refused: list[str] = []
 
     class Other(RebalanceListener):
@@ -364,6 +366,7 @@ def test_a_value_that_is_refused_is_raised_until_it_is_passed_over(make: Make, t
 
 
 def test_interceptors_are_called_on_the_applications_thread(make: Make, topic: str) -> None:
+    """C2."""
     threads = set()
     committed: list[int] = []
 

@@ -87,6 +87,8 @@ class Polling:
             await self._rebalancing.carry_out(self._max_poll_interval_ms)
             self._commits.commit_in_time()
             self._driver.pump()
+            for failure in self._core.fetcher.take_failures():
+                _log.info("%s", failure)
             if is_first:
                 await asyncio.sleep(0)  # the network runs, also when records are here already
                 is_first = False

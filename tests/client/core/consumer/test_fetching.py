@@ -1,4 +1,4 @@
-"""Rules C2 to C7 on the consumer's core: what it sends, what it keeps, what it returns."""
+"""Rules C1 to C7 on the consumer's core: what it sends, what it keeps, what it returns."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -168,6 +168,18 @@ def forgotten(send: Send) -> list[int]:
     return [number for topic in send.request.forgotten_topics_data for number in topic.partitions]
 
 
+def test_c1_taking_does_not_wait_and_finds_what_has_come() -> None:
+    """C1."""
+    rig = Rig()
+    rig.assign(P0)
+    send = rig.fetches()[1]
+    assert not rig.core.fetcher.has_data, "a poll has something to wait for"
+    assert not rig.values()
+    rig.answer(send, data(0, batch(0, 3)))
+    assert rig.core.fetcher.has_data, "its wait ends"
+    assert rig.values() == [0, 1, 2]
+
+
 def test_c2_the_next_fetch_is_due_as_soon_as_records_were_taken() -> None:
     """C2."""
     rig = Rig()
@@ -216,6 +228,28 @@ def test_c4_an_answer_for_other_partitions_is_ignored_whole_and_a_failed_one_fet
     rig.fail(again)
     rig.now_ms = 2_000
     assert asked(rig.fetches()[1]) == {0: 0, 2: 0}
+
+
+def test_c4_a_failed_fetch_is_told_and_what_the_broker_held_back_is_measured() -> None:
+    """C4."""
+    rig = Rig()
+    rig.assign(P0, P2)
+    rig.fail(rig.fetches()[1])
+    said = "a fetch of orders-0, orders-2 from broker 1 failed, and is repeated: cut"
+    assert list(rig.core.fetcher.take_failures()) == [said]
+    rig.now_ms = 1_000
+    rig.answer(rig.fetches()[1], code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    (told,) = rig.core.fetcher.take_failures()
+    assert told.endswith("is repeated: unknown server error")
+    rig.now_ms = 2_000
+    (send,) = rig.due()
+    parts = [FetchableTopicResponse(topic_id=ID, partitions=[data(0), data(2)])]
+    response = FetchResponse(throttle_time_ms=40, session_id=SESSION, responses=parts)
+    rig.core.outcome(Outcome(send, response), rig.now_ms)
+    rig.answer(rig.fetches()[1])
+    assert not rig.core.fetcher.take_failures()
+    figures = rig.core.figures(rig.now_ms)
+    assert (figures["fetch-throttle-time-avg"], figures["fetch-throttle-time-max"]) == (20, 40)
 
 
 def waits_ms(rig: Rig, kind: type[FetchRequest] | type[ListOffsetsRequest], attempts: int) -> list[int]:
@@ -339,7 +373,7 @@ def test_c6_a_partition_with_data_is_not_fetched_again() -> None:
     assert rig.values() == [0]
 
 
-def test_c7_the_core_joins_commits_resets_validates_and_refreshes() -> None:
+def test_c7_the_core_joins_finds_committed_offsets_resets_validates_and_refreshes() -> None:
     """C7."""
     rig = Rig(group="billing")
     rig.core.subscription.subscribe(["orders"])

@@ -17,6 +17,7 @@ class FetchFigures:
         """How many bytes of batches came."""
         self._made = Sampled(sampling)
         self._latencies = Sampled(sampling)
+        self._throttled = Sampled(sampling)
         self._sizes = Sampled(sampling)
         self._taken = Sampled(sampling)
 
@@ -25,10 +26,11 @@ class FetchFigures:
         self.fetches += 1
         self._made.add(1, now_ms)
 
-    def note_answer(self, size_bytes: int, latency_ms: int, now_ms: int) -> None:
-        """It was answered, with so many bytes of batches."""
+    def note_answer(self, size_bytes: int, latency_ms: int, throttled_ms: int, now_ms: int) -> None:
+        """It was answered, with so many bytes of batches; the broker held it back because of a quota."""
         self.size_bytes += size_bytes
         self._latencies.add(latency_ms, now_ms)
+        self._throttled.add(max(0, throttled_ms), now_ms)
         self._sizes.add(size_bytes, now_ms)
 
     def note_taken(self, now_ms: int) -> None:
@@ -47,5 +49,6 @@ class FetchFigures:
             "records-consumed-total": self.records,
             "records-consumed-rate": self._taken.total_per_second(now_ms),
             **average_and_maximum("fetch-latency", self._latencies, now_ms),
+            **average_and_maximum("fetch-throttle-time", self._throttled, now_ms),
             **average_and_maximum("fetch-size", self._sizes, now_ms),
         }

@@ -4,7 +4,8 @@ due           C3  one request per node, for all fetchable partitions that it lea
                   in flight is skipped
               C6  a partition with data in the queue or next in line is not fetched
 outcome       C4  per partition one completed fetch at the queue's end; an answer that names other
-                  partitions than the request is ignored whole
+                  partitions than the request is ignored whole; what failed is asked for again, and told by
+                  `take_failures`
 prepare           decodes ahead of `take`
 take          C4  parses one completed fetch at a time, the next in line, which keeps its unread rest
               C5  it must still be assigned, and its next offset be the position; paused ones are kept
@@ -47,6 +48,11 @@ from odradek.wire.messages.fetch import (
 # The last version that names topics by name.
 _BY_NAME: Final = 12
 _HIGHEST: Final = 17
+
+_FAILURES_MAX: Final = 100
+"""How many sentences about fetches that failed are kept, the last ones, until they are taken."""
+_NAMED_MAX: Final = 3
+"""How many partitions such a sentence names."""
 
 _SESSION_LOST: Final = {
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -120,6 +126,8 @@ class Fetcher:
         self._decoder = RunDecoder(ConsumerRecord)
         # How the application takes records: as columns with or without headers; None: as objects.
         self._with_headers: bool | None = None
+        # Sentences about fetches that failed, for the log.
+        self._failures: deque[str] = deque(maxlen=_FAILURES_MAX)
         self.figures = FetchFigures(options.sampling)
 
     @property
@@ -245,6 +253,7 @@ class Fetcher:
         session = self._sessions[node]
         if outcome.error is not None:
             session.failed()
+            self._note_failure(node, wanted, outcome.error)
             self._retry(wanted, outcome.error, now_ms)
             return
         answer = outcome.answer(FetchResponse)
@@ -255,19 +264,23 @@ class Fetcher:
                 code in _SESSION_LOST - {ErrorCode.INCONSISTENT_TOPIC_ID} and not session.is_full
             )
             session.lost() if code in _SESSION_LOST else session.failed()
+            error = ApiError(code, name_of(code))
+            self._note_failure(node, wanted, error)
             if not is_begun_at_once:
                 self._view.refresh_soon(now_ms)
-                self._retry(wanted, ApiError(code, name_of(code)), now_ms)
+                self._retry(wanted, error, now_ms)
             return
         named = dict(self._named(answer))
         if not session.is_answer_to(set(named)):
             session.failed()
             said = "the broker's answer names other partitions than the request"
-            self._retry(wanted, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said), now_ms)
+            error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
+            self._note_failure(node, wanted, error)
+            self._retry(wanted, error, now_ms)
             return
         session.answered(answer.session_id)
         size_bytes = sum(len(data.records or b"") for data in named.values())
-        self.figures.note_answer(size_bytes, now_ms - asked_ms, now_ms)
+        self.figures.note_answer(size_bytes, now_ms - asked_ms, answer.throttle_time_ms, now_ms)
         for partition, asked in wanted.items():
             state = self._subscription.states.get(partition)
             if state is None or state.phase is not Phase.FETCHING or state.offset != asked.offset:
@@ -279,6 +292,18 @@ class Fetcher:
                 state.failures = 0
             _note_hold_up(state, asked.offset, now_ms)
         self._subscription.turn(one for one, data in named.items() if data.records)
+
+    def take_failures(self) -> Sequence[str]:
+        """A sentence about each fetch that failed since the last call, for the log."""
+        if not self._failures:
+            return ()
+        failures, self._failures = self._failures, deque(maxlen=_FAILURES_MAX)
+        return failures
+
+    def _note_failure(self, node: BrokerId, wanted: Mapping[TopicPartition, Wanted], error: ApiError) -> None:
+        names = ", ".join(map(str, list(wanted)[:_NAMED_MAX]))
+        more = f" and {len(wanted) - _NAMED_MAX} more" if len(wanted) > _NAMED_MAX else ""
+        self._failures.append(f"a fetch of {names}{more} from broker {node} failed, and is repeated: {error}")
 
     def _retry(self, wanted: Mapping[TopicPartition, Wanted], error: ApiError, now_ms: int) -> None:
         for partition in wanted:
@@ -319,6 +344,7 @@ class Fetcher:
                     )
                 )
             return
+        self._failures.append(f"a fetch of {partition} from broker {node} was refused: {name_of(code)}")
         self._refused(partition, state, code, now_ms)
         if data.current_leader is not None:
             leader = data.current_leader
