@@ -41,6 +41,7 @@ path = "{name}_table"
 # format = "delta"               # or "iceberg"; else Parquet files
 # format = "topic"               # rows become records of a topic; in path is the ledger
 # topic = "..."                  # with format = "topic"
+# delivery = "at-least-once"     # of a topic, without transactions; else exactly-once
 # partition_by = ["..."]         # a directory for each value of a column
 # key = ["..."]                  # one row for each key, in a delta or iceberg table
 
@@ -125,7 +126,8 @@ def check(options: Options) -> None:
     else:
         say("Columns: none are known; the first run infers them from the records that have come by then.")
     if description.sink_topic:
-        say(f"Topic: {description.sink_topic}, with the ledger in {description.table}")
+        often = "; each row at least once" if description.may_repeat else ""
+        say(f"Topic: {description.sink_topic}, with the ledger in {description.table}{often}")
     else:
         say(f"Table: {description.table}")
     if description.letters_topic:
@@ -319,6 +321,9 @@ def verify(options: Options) -> int:
         say(f"{counted(found.holes)} offsets were deleted before they were read.")
     if found.no_longer_there:
         say(f"{counted(found.no_longer_there)} offsets are no longer in the topics and were not compared.")
+    if found.repeated:
+        rows = _counted(found.repeated, "row was sent again", "rows were sent again")
+        say(f"{rows}, or not committed yet, as at-least-once permits.")
     for fault in found.faults:
         say(f"- {fault}")
     if found.fault_count > len(found.faults):
@@ -330,7 +335,8 @@ def verify(options: Options) -> int:
     elif description.keying.columns:
         once = f"each of {_counted(found.keys, 'key')} has the row of its newest record"
     else:
-        once = f"each is in the {_kept(description)} once"
+        often = "at least once" if description.may_repeat else "once"
+        once = f"each is in the {_kept(description)} {often}"
     say(f"{_counted(found.compared, 'record')} of the topics compared: {once}.")
     return 0
 

@@ -4,10 +4,10 @@ A writer is a pipeline, or the sink of one streaming query. A note is the newest
 its topic. The offsets of a consumer group could not say as much: they expire, others may set them, and a note
 has to say which batch it is of.
 
-Invariants: a note is written only by the transactional id that reads it, in the transaction of what it is
-about. So InitProducerId, which aborts or completes the transaction of the run before and fences it, comes
-first; what is read then is all that was committed. Each writer has a topic of its own, for the open
-transaction of another one would hold back what can be read.
+Invariants: where things are to be written exactly once, a note is written only by the transactional id that
+reads it, in the transaction of what it is about. So InitProducerId, which aborts or completes the transaction
+of the run before and fences it, comes first; what is read then is all that was committed. Each writer has a
+topic of its own, for the open transaction of another one would hold back what can be read.
 """
 
 from collections.abc import Mapping
@@ -74,18 +74,31 @@ def transactional_producer(
     `settings` are Kafka's settings beside those of `brokers`. The topic of the notes is made, if it is not
     there.
     """
-    _make_marker_topic(brokers, marker_topic)
     return begun(
-        Producer(
-            settings={
-                "bootstrap.servers": brokers.bootstrap_servers,
+        idempotent_producer(
+            brokers,
+            marker_topic,
+            {
                 "transaction.timeout.ms": str(TRANSACTION_TIMEOUT_MS),
-                **brokers.protection,
-                "client.id": brokers.client_id,
                 **(settings or {}),
                 "transactional.id": transactional_id,
             },
         )
+    )
+
+
+def idempotent_producer(
+    brokers: Brokers, marker_topic: str, settings: Mapping[str, str] | None = None
+) -> Producer:
+    """A producer that fences nobody. Raises OdradekError. Its arguments are those of the other one."""
+    _make_marker_topic(brokers, marker_topic)
+    return Producer(
+        settings={
+            "bootstrap.servers": brokers.bootstrap_servers,
+            **brokers.protection,
+            "client.id": brokers.client_id,
+            **(settings or {}),
+        }
     )
 
 

@@ -88,7 +88,7 @@ class Pipeline:
             table.open_for_writing()
             letters = None
             if isinstance(table, TopicTable):
-                table.begin_transactions()
+                table.begin_sending()
             else:
                 if isinstance(table, LakeTable):
                     table.begin(FakeWriter(described.table, self.form))

@@ -67,7 +67,7 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
         (
             "[sink]",
             "[sink]\nzzz = 1",
-            "there is no setting sink.zzz; it has format, topic, value_format, path",
+            "there is no setting sink.zzz; it has format, topic, value_format, delivery, path",
         ),
         (
             "[sink]",
@@ -153,6 +153,13 @@ def test_a_topic_as_a_sink_has_values_of_json_or_bytes(tmp_path: Path) -> None:
     assert read_description(described(tmp_path, raw)).value_format == "raw"
 
 
+def test_the_delivery_to_a_topic_is_exact_unless_it_is_said(tmp_path: Path) -> None:
+    for delivery, may_repeat in (("", False), ("exactly-once", False), ("at-least-once", True)):
+        said = f'[sink]\ndelivery = "{delivery}"' if delivery else "[sink]"
+        found = read_description(described(tmp_path, of_topic(GOOD).replace("[sink]", said, 1)))
+        assert found.may_repeat is may_repeat
+
+
 def test_the_pages_example_of_a_topic_is_a_description(tmp_path: Path) -> None:
     (example,) = (one.text for one in blocks_of("docs/pipeline.md") if 'format = "topic"' in one.text)
     found = read_description(described(tmp_path, example))
@@ -169,6 +176,12 @@ def test_the_pages_example_of_a_topic_is_a_description(tmp_path: Path) -> None:
         ('"clean"', '"flights"', "sink.topic is one of source.topics"),
         ('"clean"', '"_odradek-pipeline-flights"', "is the topic of the pipeline's own offsets"),
         ("[sink]", '[sink]\nvalue_format = "avro"', "sink.value_format must be one of json, raw"),
+        ("[sink]", '[sink]\ndelivery = "once"', "sink.delivery must be one of exactly-once, at-least-once"),
+        (
+            'format = "topic"\ntopic = "clean"',
+            'delivery = "at-least-once"',
+            "sink.delivery has an effect only with",
+        ),
         ("[sink]", '[dead_letters]\ntopic = "clean"\n[sink]', "dead_letters.topic is sink.topic"),
         ("[sink]", '[sink]\npartition_by = ["a"]', "sink.partition_by has no effect on a topic"),
         ("[sink]", '[sink]\nkey = "a"', "sink.key has no effect on a topic"),

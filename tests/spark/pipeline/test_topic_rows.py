@@ -192,7 +192,7 @@ def test_bytes_pass_as_they_are_and_transforms_may_choose(broker: Broker, spark:
     broker.create_topic(f"{topic}-clean")
     raw = '[decode]\nformat = "raw"\n'
     send(broker, topic, [(b"a", b"\xff\x00"), (None, None)])
-    run(described(broker, tmp_path, topic, raw), spark)
+    run(described(broker, tmp_path, topic, raw, 'delivery = "at-least-once"'), spark)
     assert received(spark, broker, f"{topic}-clean") == [(b"a", b"\xff\x00"), (None, None)]
     send(broker, topic, [(b"b", b"x"), (b"c", b"y")])
     sql = "select 'k' as _key, upper(cast(value as string)) as value from records where _key = 'b'"

@@ -16,14 +16,19 @@ import pytest
 from odradek.base.clock import ManualClock
 from odradek.base.errors import OdradekError, SettingError
 from odradek.base.ids import TopicPartition
+from odradek.client.blocking.delivery import Delivery
+from odradek.client.blocking.producer import Producer
 from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline import topic_sink
 from odradek.spark.pipeline.description import Description, read_description
 from odradek.spark.pipeline.engine import Engine, Step, Written
 from odradek.spark.pipeline.fields import Fields
 from odradek.spark.pipeline.lake import LEDGER, Marker
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, TableRefused
-from odradek.spark.pipeline.topic_sink import MarkerLog, TopicTable, check_sink_topic, sink_offsets
-from odradek.spark.pipeline.verifying import Findings, verify
+from odradek.spark.pipeline.topic_counting import sink_offsets, verify_topic
+from odradek.spark.pipeline.topic_sink import MarkerLog, RepeatingWriter, TopicTable, check_sink_topic
+from odradek.spark.pipeline.verifying import Findings
+from odradek.spark.sink_options import AT_LEAST_ONCE
 from odradek.testing import Broker
 from tests.spark.pipeline.fake_topics import FLIGHTS, FakeJob, FakeTopics, Heard
 from tests.spark.pipeline.fake_topics import described as of_table
@@ -64,11 +69,12 @@ def broker() -> Iterator[Broker]:
         yield running
 
 
-def described(broker: Broker, directory: Path, sink: str, name: str = "") -> Description:
+def described(
+    broker: Broker, directory: Path, sink: str, name: str = "", delivery: str = "exactly-once"
+) -> Description:
     """A pipeline into the topic `sink`, and named like it unless a name is given."""
-    found = of_table(
-        directory, decode='fields = { n = "long" }', sink=f'format = "topic"\ntopic = "{sink}"', records_max=2
-    )
+    written = f'format = "topic"\ntopic = "{sink}"\ndelivery = "{delivery}"'
+    found = of_table(directory, decode='fields = { n = "long" }', sink=written, records_max=2)
     text = found.file.read_text().replace("127.0.0.1:1", broker.bootstrap_servers)
     found.file.write_text(text.replace('name = "flights"', f'name = "{name or sink}"'))
     return read_description(found.file)
@@ -87,16 +93,14 @@ def run(
     heard = Heard()
     with TopicTable(description) as table:
         table.open_for_writing()
-        table.begin_transactions()
+        table.begin_sending()
         job = RecordsJob(topics, description)
         Engine(description, table, topics, job, ManualClock(), heard, reached).run_once()
     return heard
 
 
 def verified(description: Description, topics: FakeTopics) -> Findings:
-    rows = sink_offsets(description)
-    ledger = TopicTable(description).ledger
-    return verify(ledger, topics.view(), topics.offsets, is_one_to_one=True, rows=rows)
+    return verify_topic(description, TopicTable(description), topics.view(), topics.offsets)
 
 
 def values(broker: Broker, topic: str) -> list[int]:
@@ -104,7 +108,8 @@ def values(broker: Broker, topic: str) -> list[int]:
     from confluent_kafka import Consumer
 
     settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": f"{topic}-reader"}
-    consumer = Consumer(settings | {"auto.offset.reset": "earliest", "enable.partition.eof": True})
+    settings |= {"auto.offset.reset": "earliest"}
+    consumer = Consumer({**settings, "enable.partition.eof": True, "enable.auto.commit": False})
     consumer.subscribe([topic])
     found = []
     while (message := consumer.poll(30)) is not None:
@@ -191,6 +196,77 @@ def test_processes_that_are_killed_in_the_transaction_cost_nothing(broker: Broke
     assert ledger.batches() == [1, 2]
     assert list((ledger.directory_of(2) / DEAD_LETTERS).iterdir())
     assert not list((description.table / LEDGER).glob("_staging-*"))
+
+
+@pytest.mark.parametrize("step", Step)
+def test_at_least_once_loses_nothing_and_is_counted(step: Step, broker: Broker, tmp_path: Path) -> None:
+    sink = broker.create_topic()
+    description, topics = described(broker, tmp_path, sink, delivery=AT_LEAST_ONCE), source()
+
+    def reached(at: Step) -> None:
+        if at is step:
+            raise Killed(at)
+
+    with pytest.raises(Killed):
+        run(description, topics, reached)
+    is_visible = step in (Step.PUBLISHED, Step.GROUP_COMMITTED)
+    assert values(broker, sink) == ([0, 1] if is_visible else [])
+    assert len(run(description, topics).commits) == (1 if is_visible else 2)
+    assert values(broker, sink) == [0, 1, 2]
+    found = verified(description, topics)
+    assert (found.faults, found.compared, found.rows, found.repeated) == ([], 4, 3, 0)
+
+
+class Unanswered(RepeatingWriter):
+    """Is killed when the rows are in the topic, and the marker is not."""
+
+    def _send_marker(self, producer: Producer, marker: Marker) -> Delivery:
+        raise Killed(marker.commit.batch)
+
+
+def test_rows_that_at_least_once_repeats_are_no_fault(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = broker.create_topic()
+    description, topics = described(broker, tmp_path, sink, delivery=AT_LEAST_ONCE), source()
+    with monkeypatch.context() as patched:
+        patched.setattr(topic_sink, "RepeatingWriter", Unanswered)
+        with pytest.raises(Killed):
+            run(description, topics)
+    assert values(broker, sink) == [0, 1]
+    assert [one.batch for one in run(description, topics).commits] == [1, 2]
+    topics.logs[0].append(b'{"n": 3}')
+    with monkeypatch.context() as patched:
+        patched.setattr(topic_sink, "RepeatingWriter", Unanswered)
+        with pytest.raises(Killed):
+            run(description, topics)
+    assert values(broker, sink) == [0, 1, 0, 1, 2, 3]
+    found = verified(description, topics)
+    assert (found.faults, found.rows, found.repeated) == ([], 3, 3)
+    # Also when the description goes back to exactly once: the commits remember.
+    description = described(broker, tmp_path, sink)
+    run(description, topics)
+    assert values(broker, sink) == [0, 1, 0, 1, 2, 3, 3]
+    found = verified(description, topics)
+    assert (found.faults, found.rows, found.repeated) == ([], 4, 3)
+
+
+class Overtaken(RepeatingWriter):
+    """Another run sends the same batch behind its marker."""
+
+    def _send_marker(self, producer: Producer, marker: Marker) -> Delivery:
+        super()._send_marker(producer, marker)
+        return super()._send_marker(producer, Marker("elsewhere", marker.commit))
+
+
+def test_a_run_elsewhere_that_at_least_once_cannot_fence_is_said(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = broker.create_topic()
+    description = described(broker, tmp_path, sink, delivery=AT_LEAST_ONCE)
+    monkeypatch.setattr(topic_sink, "RepeatingWriter", Overtaken)
+    with pytest.raises(TableRefused, match=f"another run of pipeline {sink} writes topic {sink}, too"):
+        run(description, source())
 
 
 def test_a_run_elsewhere_fences_the_one_before(broker: Broker, tmp_path: Path) -> None:

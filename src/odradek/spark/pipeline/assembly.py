@@ -28,7 +28,8 @@ from odradek.spark.pipeline.lake import LakeTable
 from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
 from odradek.spark.pipeline.planning import View, lag, partition_offsets
 from odradek.spark.pipeline.stage_state import StageState, stages_of
-from odradek.spark.pipeline.topic_sink import TopicTable, check_sink_topic, sink_offsets
+from odradek.spark.pipeline.topic_counting import verify_topic
+from odradek.spark.pipeline.topic_sink import TopicTable, check_sink_topic
 from odradek.spark.pipeline.topics import ClusterTopics, source_options
 from odradek.spark.pipeline.transforms import has_windows
 from odradek.spark.pipeline.verifying import Findings, verify
@@ -85,7 +86,7 @@ def opened(
             tell, topics = MeasuredTell(tell, figures), MeasuredTopics(topics, figures)
         topics.view()  # what is wrong with topics or brokers is said before Spark starts
         if isinstance(table, TopicTable):
-            table.begin_transactions()
+            table.begin_sending()
         with ExitStack() as stack:
             session = stack.enter_context(_session(description, spark))
             executors = Executors(session, description.format, tell.warned)
@@ -281,8 +282,7 @@ def verify_table(description: Description, spark: Any = None) -> Findings:
             " let the pipeline run once, then verify"
         )
     if isinstance(table, TopicTable):
-        rows = sink_offsets(description) if last else None
-        return verify(table.ledger, view, read_offsets, is_one_to_one=is_one_to_one, rows=rows)
+        return verify_topic(description, table, view, read_offsets)
     with _session(description, spark) as session:
         lake = lake_session(description, session)
         is_countable = not has_windows(description.transforms)

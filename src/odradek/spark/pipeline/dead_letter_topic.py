@@ -12,6 +12,7 @@ commits leaves work for the next one, and no letter is lost or sent twice.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -50,6 +51,8 @@ def check_letters_topic(description: Description) -> None:
 
 def guarantee_of(description: Description) -> str:
     """When a dead letter is in the topic, in words."""
+    if description.may_repeat:
+        return "each at least once, before the offsets of its batch"
     if description.sink_format == TOPIC:
         return "each once, in the transaction of its batch"
     return "each once, after the commit of its batch"
@@ -57,9 +60,15 @@ def guarantee_of(description: Description) -> str:
 
 def send_letters(producer: Producer, description: Description, files: list[Path]) -> None:
     """Add the dead letters of these files to the open transaction. Raises ApiError."""
+    for letters in tables_of_letters(description, files):
+        producer.produce_batch(letters, topic=description.letters_topic)
+
+
+def tables_of_letters(description: Description, files: list[Path]) -> Iterator[pa.Table]:
+    """The dead letters of these files as a producer takes them."""
     for file in files:
         for batch in pq.ParquetFile(file).iter_batches():
-            producer.produce_batch(letters_to_send(batch, description.name), topic=description.letters_topic)
+            yield letters_to_send(batch, description.name)
 
 
 def letters_in(staging: Path) -> list[Path]:

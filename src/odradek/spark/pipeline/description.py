@@ -37,12 +37,14 @@ from odradek.spark.pipeline.keys import KEY_FORMATS, TOMBSTONES, Keying, check_k
 from odradek.spark.pipeline.protection import protection_of
 from odradek.spark.pipeline.toml_table import MISSING, TomlTable, named_values
 from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, read_transform
+from odradek.spark.sink_options import AT_LEAST_ONCE, EXACTLY_ONCE
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
 SINK_FORMATS: Final = ("parquet", "delta", "iceberg", "topic")
 TOPIC: Final = "topic"
 """The format of a sink that is a topic."""
 VALUE_FORMATS: Final = ("json", "raw")
+DELIVERIES: Final = (EXACTLY_ONCE, AT_LEAST_ONCE)
 NO_COMPACTION: Final = (
     "a table of Parquet files has no log in which one commit could put one file in the place of several, so"
     ' that readers would see rows twice or not at all; take format = "delta" or "iceberg" in [sink], or make'
@@ -104,6 +106,8 @@ class Description:
     """The topic that rows go to; "" for a table."""
     value_format: str = ""
     """What a row is in the topic, one of VALUE_FORMATS; "" for a table."""
+    may_repeat: bool = False
+    """Whether a run that ends in a batch may leave rows in the topic that the next one sends again."""
     letters_topic: str = ""
     """The topic that dead letters are also sent to; "" for none."""
 
@@ -201,6 +205,7 @@ def read_description(file: Path) -> Description:
         avro=avro,
         sink_topic=sink_topic,
         value_format=value_format,
+        may_repeat=sink.has("delivery") and sink.choice("delivery", DELIVERIES, MISSING) == AT_LEAST_ONCE,
         letters_topic=dead_letters.topic("topic") if dead_letters.has("topic") else "",
         sink_brokers=_sink_brokers(file, sink, sink_format, source.text("group", f"odradek-pipeline-{name}")),
         master=check_master(spark.text("master", LOCAL), f"{file}: spark.master"),
@@ -275,7 +280,7 @@ def _avro(file: Path, decode: TomlTable, format_name: str) -> tuple[AvroFormat |
 def _topic(file: Path, sink: TomlTable, sink_format: str, format_name: str) -> tuple[str, str]:
     """The topic that rows go to and how values are written; both "" for a table. Raises SettingError."""
     if sink_format != TOPIC:
-        for key in ("topic", "value_format"):
+        for key in ("topic", "value_format", "delivery"):
             if sink.has(key):
                 raise SettingError(f'{file}: sink.{key} has an effect only with sink.format = "topic"')
         return "", ""

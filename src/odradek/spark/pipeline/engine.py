@@ -264,6 +264,7 @@ class Engine:
             stages=stages_of(self._description.transforms),
             state=written.state,
             is_replay=True,
+            may_repeat=self._description.may_repeat,
         )
         self._publish(staging, commit)
         self._upkeep(commit)
@@ -360,6 +361,7 @@ class Engine:
             late_total=written.late + (before.late_total if before else 0),
             stages=stages_of(self._description.transforms),
             state=written.state,
+            may_repeat=self._description.may_repeat,
         )
 
     def _commit_to_group(self, plan: Plan) -> None:

@@ -95,6 +95,8 @@ class Commit:
     """The digest of what they keep; "" before they have seen a batch."""
     is_replay: bool = False
     """Whether it read all dead letters that were open, and no topic; see `dead_letters`."""
+    may_repeat: bool = False
+    """Whether its rows may be in the topic that they went to more than once."""
     version: int = _VERSION
 
 

@@ -74,6 +74,8 @@ class Findings:
     """Records of the topics that were looked for in the table one by one."""
     no_longer_there: int = 0
     """Offsets of the table's ranges that the topics no longer have."""
+    repeated: int = 0
+    """Rows in a topic that were sent again, or are of a batch that was not committed, as is permitted."""
     faults: list[str] = field(default_factory=list)
     """A sentence for each thing that is wrong, at most FAULTS_MAX; empty if every record is there once."""
     fault_count: int = 0

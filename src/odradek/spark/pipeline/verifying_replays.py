@@ -36,6 +36,8 @@ class Replays:
     """Of each replay the dead letters that were open before it."""
     taken: Mapping[int, PartitionOffsets] = field(default_factory=dict)
     """Of each replay those that are no dead letters of its own."""
+    left: PartitionOffsets = field(default_factory=dict)
+    """Those that are open now."""
 
     def all_taken(self) -> PartitionOffsets:
         """Those that any replay took back."""
@@ -62,7 +64,7 @@ def replays_of(ledger: Table) -> Replays:
             still = letters
         else:
             still = joined(still, letters)
-    return Replays(opened, taken)
+    return Replays(opened, taken, still)
 
 
 def check_replay(
