@@ -2,7 +2,7 @@ import inspect
 
 from odradek.base import errors
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, InvalidRecord, OdradekError, code_of
+from odradek.base.errors import ApiError, ElementsRefused, InvalidRecord, OdradekError, code_of
 
 
 def test_an_answer_carries_its_own_code() -> None:
@@ -28,3 +28,12 @@ def test_a_special_kind_has_the_code_of_its_kind() -> None:
         """A reason of its own, as `records` has."""
 
     assert code_of(TooManyBlocks("?")) is ErrorCode.INVALID_RECORD
+
+
+def test_the_message_of_several_refusals_has_the_first_few() -> None:
+    refused = {name: ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name}: no") for name in "abcde"}
+    assert str(ElementsRefused({"a": refused["a"]}, [])) == "a: no"
+    assert str(ElementsRefused({"a": refused["a"], "b": refused["b"]}, ["c"], "created")) == (
+        "a: no; b: no; created: c"
+    )
+    assert str(ElementsRefused(refused, [])) == "a: no; b: no; c: no; 2 more were refused"

@@ -50,10 +50,15 @@ class ApiError(OdradekError):
         self.message = message
 
 
+_SHOWN = 3
+"""How many refusals of one operation its message has."""
+
+
 class ElementsRefused(ApiError):
     """Of the elements of one operation (topics, partitions, replicas) at least one was refused.
 
-    Code and message are those of the first; `refused` has the error of each, `done` the others.
+    The code is that of the first, the message has those of the first few; `refused` has the error of each,
+    `done` the others.
     """
 
     def __init__(
@@ -62,9 +67,13 @@ class ElementsRefused(ApiError):
         done: Sequence[Hashable],
         verb: str = "done",
     ) -> None:
-        first = next(iter(refused.values()))
-        others = f"; {verb}: {', '.join(map(str, done))}" if done else ""
-        super().__init__(first.code, f"{first}{others}")
+        first, *more = refused.values()
+        said = [*map(str, [first, *more][:_SHOWN])]
+        if len(refused) > _SHOWN:
+            said.append(f"{len(refused) - _SHOWN} more were refused")
+        if done:
+            said.append(f"{verb}: {', '.join(map(str, done))}")
+        super().__init__(first.code, "; ".join(said))
         self.refused = dict(refused)
         self.done = list(done)
 

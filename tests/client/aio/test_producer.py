@@ -32,7 +32,7 @@ async def test_records_are_stored_as_they_were_given(cluster: Cluster) -> None:
         first = await producer.send(
             "orders", b"v", key=b"k", headers={"a": b"1", "b": None}, partition=1, timestamp_ms=7
         )
-        second = await producer.send("orders", None, key=b"k", partition=1, timestamp_ms=8)
+        second = await producer.send("orders", None, key=b"k", headers=None, partition=1, timestamp_ms=8)
         assert await first == Receipt("orders", 1, 0, 7)
         assert await second == Receipt("orders", 1, 1, 8)
     one, two = await cluster.records("orders", partition=1)
@@ -274,6 +274,9 @@ async def test_what_is_no_record_is_refused_and_leaves_nothing_behind(cluster: C
             await producer.send("orders", b"v", headers={"gate": 12})  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="the name of a header is a str, not bytes"):
             await producer.send("orders", b"v", headers=[(b"gate", b"B12")])  # type: ignore[list-item]
+        for headers in (("gate", b"B12"), [("gate", b"B12", 1)], 5):
+            with pytest.raises(TypeError, match="headers are a dict, or a list of pairs"):
+                await producer.send("orders", b"v", headers=headers)  # type: ignore[arg-type]
         with pytest.raises(ApiError, match="timestamp -1 is not from 0"):
             await producer.send("orders", b"v", timestamp_ms=-1)
         with pytest.raises(ApiError, match="partition -1 is below 0"):

@@ -93,6 +93,8 @@ def test_help_shows_the_arguments_of_an_operation(kind: type[Admin] | type[odrad
     admin = object.__new__(kind)
     assert list(signature(admin.create_topic).parameters)[:2] == ["name", "partitions"]
     assert list(signature(admin.describe_cluster).parameters) == ["timeout"]
+    results = {name: signature(getattr(kind, name)).return_annotation for name in OPERATIONS}
+    assert (results["create_topics"], results["list_topics"]) == (None, list[str])
     for *_, last in parameters.values():
         assert (last.name, last.kind, last.default) == ("timeout", Parameter.KEYWORD_ONLY, None)
 

@@ -175,7 +175,7 @@ def test_records_that_must_wait_keep_their_order_and_hold_up_no_other_topic(brok
         late = [producer.send("late", b"%d" % number, partition=1) for number in range(50)]
         assert producer.send("known", b"1").result(10).offset == 0
         assert not any(one.done() for one in late)
-        assert [str(one) for one in producer.why()] == ["partition 1 of topic late is not known"]
+        assert [str(one) for one in producer.why()] == ["partition 1 of topic late is not known: it has 1"]
         admin.create_partitions({"late": 2})
         producer.flush(30)
         assert [one.result(0).offset for one in late] == list(range(50))

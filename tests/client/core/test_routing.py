@@ -196,7 +196,7 @@ def test_a_coordinator_that_the_cluster_does_not_have_is_told_and_looked_for_aft
         (why,) = routing.why(now_ms)
         assert (why.cause, why.data["ms"]) == (Cause.NO_COORDINATOR, now_ms)
     assert str(why) == (
-        "the coordinator of group billing has not been found since 20 s: "
+        "the coordinator of group billing has not been found for 20 s: "
         "brokers name broker 7, which the cluster does not have"
     )
     assert 18 <= searches <= 28, "1 s apart, but for the first few"
@@ -215,7 +215,7 @@ def test_since_when_a_broker_that_is_named_says_that_it_is_not_the_coordinator()
         routing.refused(send, ErrorCode.NOT_COORDINATOR)
     (why,) = routing.why(9_000)
     assert (why.cause, why.data["ms"], why.data["code"]) == (Cause.NO_COORDINATOR, 8_000, "NOT_COORDINATOR")
-    assert str(why).endswith("since 8 s: the broker that was named answers not coordinator")
+    assert str(why).endswith("for 8 s: the broker that was named answers not coordinator")
     last = request(BILLING)
     routing.place(last, 9_000)
     routing.ready(9_000)

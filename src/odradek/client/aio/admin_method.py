@@ -9,7 +9,8 @@ all arguments of a call without `timeout`, and of one with it the time and the r
 
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
-from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, overload
+from types import NoneType
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, get_args, overload
 
 P = ParamSpec("P")
 T_co = TypeVar("T_co", covariant=True)
@@ -42,7 +43,11 @@ class Method(Protocol, Generic[P, T_co]):
 
 
 def shown(operation: Callable[..., object]) -> Signature:
-    """The signature of the method that carries out an operation: with the client and the time."""
+    """The signature of the method that carries out an operation: with the client, the time and its result."""
     of_operation = signature(operation)
     parameters = [_CLIENT, *of_operation.parameters.values(), _TIMEOUT]
-    return of_operation.replace(parameters=parameters)
+    # The operation itself is a generator, whose last type is that of its result.
+    result = get_args(of_operation.return_annotation)[-1]
+    return of_operation.replace(
+        parameters=parameters, return_annotation=None if result is NoneType else result
+    )

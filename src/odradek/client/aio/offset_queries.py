@@ -10,6 +10,7 @@ from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.topic_look import partition_count
 from odradek.client.core.backoff import Backoff
+from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.commits import (
     Commit,
     may_ask_again,
@@ -126,7 +127,7 @@ class OffsetQueries:
                 if leader is not None and leader.node in view.nodes:
                     by_node.setdefault(leader.node, []).append((one, timestamp, leader.epoch))
                 else:
-                    problem = _without_leader(one, view.errors.get(one.topic))
+                    problem = _without_leader(one, view)
             sends = [self._list_of(node, asked, self._left_ms(attempts)) for node, asked in by_node.items()]
             for outcome in await asyncio.gather(*map(self._driver.ask, sends)):
                 if outcome.error is not None:
@@ -202,11 +203,18 @@ class _Attempts:
     failed: int = 0
 
 
-def _without_leader(one: TopicPartition, code: ErrorCode | None) -> ApiError:
-    """Why no broker can be asked about a partition; `code` is what brokers say of its topic."""
-    if code is None:
-        return ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{one} has no leader")
-    return _refused(one, code)
+def _without_leader(one: TopicPartition, view: ClusterView) -> ApiError:
+    """Why no broker can be asked about a partition."""
+    code = view.errors.get(one.topic)
+    if code is not None:
+        return _refused(one, code)
+    if view.last_error is not None:
+        return view.last_error
+    known = view.topics.get(one.topic)
+    if known is not None and one.partition >= len(known.leaders):
+        said = f"there is no partition {one.partition} of topic {one.topic}: it has {len(known.leaders)}"
+        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, said)
+    return ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{one} has no leader")
 
 
 def _refused(one: TopicPartition, code: ErrorCode) -> ApiError:

@@ -510,8 +510,13 @@ class Producer(Generic[K, V]):
     def _said(self, lack: Lack) -> str:
         """What is missing, and why a topic is, if the brokers say it."""
         assert self._parts is not None
-        code = None if lack.topic is None else self._parts.driver.view.errors.get(lack.topic)
-        return str(lack) if code is None or lack.topic is None else why_absent(lack.topic, code)
+        if lack.topic is None:
+            return str(lack)
+        view = self._parts.driver.view
+        code, known = view.errors.get(lack.topic), view.topics.get(lack.topic)
+        if code is not None:
+            return why_absent(lack.topic, code)
+        return str(lack) if known is None else f"{lack}: it has {len(known.leaders)}"
 
 
 def closed() -> ApiError:

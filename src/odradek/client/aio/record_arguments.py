@@ -9,7 +9,8 @@ from odradek.client.aio.arguments import check_topic, whole_of
 from odradek.client.core.producer.outgoing import Outgoing
 from odradek.records.framing import LONG_MAX, RecordHeaders
 
-Headers = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]
+Headers = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]] | None
+"""None, as other clients have it by default, means none."""
 
 
 def outgoing(
@@ -23,7 +24,7 @@ def outgoing(
     """A record to send. Raises ApiError for numbers that cannot be, TypeError for what is of another type."""
     if not isinstance(topic, str) or not topic.isascii() or not topic or len(topic) > NAME_CHARACTERS_MAX:
         check_record_topic(topic)
-    encoded = _encoded(headers) if headers != () else ()
+    encoded = _encoded(headers) if headers is not None and headers != () else ()
     if key is not None and not isinstance(key, bytes):
         raise _not_bytes("key", key)
     if value is not None and not isinstance(value, bytes):
@@ -56,14 +57,24 @@ def check_record_topic(topic: str) -> None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, str(fault)) from None
 
 
-def _encoded(headers: Headers) -> RecordHeaders:
-    pairs = tuple(headers.items() if isinstance(headers, Mapping) else headers)
-    for name, content in pairs:
+def _encoded(headers: Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]]) -> RecordHeaders:
+    try:
+        pairs = tuple(headers.items() if isinstance(headers, Mapping) else headers)
+    except TypeError:
+        raise _no_headers(headers) from None
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise _no_headers(pair)
+        name, content = pair
         if not isinstance(name, str):
             raise TypeError(f"the name of a header is a str, not {type(name).__name__}")
         if content is not None and not isinstance(content, bytes):
             raise _not_bytes(f"header {name}", content)
     return tuple((name.encode(), content) for name, content in pairs)
+
+
+def _no_headers(given: object) -> TypeError:
+    return TypeError(f"headers are a dict, or a list of pairs of a name and a value, not {given!r}")
 
 
 def _not_bytes(name: str, content: object) -> TypeError:

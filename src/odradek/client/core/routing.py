@@ -225,7 +225,7 @@ class Routing:
         name = f"{to.kind.name.lower()} {to.key}"
         waited_ms = 0 if known.since_ms is None else now_ms - known.since_ms
         data: dict[str, object] = {"key": to.key, "kind": to.kind.name, "ms": waited_ms}
-        lasting = f"the coordinator of {name} has not been found since {waited_ms / 1000:.0f} s"
+        lasting = f"the coordinator of {name} has not been found for {waited_ms / 1000:.0f} s"
         if known.refusal is not ErrorCode.NONE:
             words = name_of(known.refusal)
             text = f"{lasting}: the broker that was named answers {words}"

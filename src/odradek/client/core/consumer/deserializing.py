@@ -15,7 +15,14 @@ def converter(key: Deserializer | None, value: Deserializer | None) -> Convert |
         return None
 
     def convert(record: ConsumerRecord) -> ConsumerRecord[Any, Any]:
-        return record._replace(key=_apply(key, record.key), value=_apply(value, record.value))
+        try:
+            return record._replace(key=_apply(key, record.key), value=_apply(value, record.value))
+        except Exception as error:
+            place = f"{record.topic}-{record.partition} at offset {record.offset}"
+            note = f"It was raised for {place}; the consumer goes on behind a seek."
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+            raise
 
     return convert
 
