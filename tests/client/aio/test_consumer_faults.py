@@ -1,7 +1,9 @@
 """A group of consumers in the simulator, with faults: every record once and in order, whatever dies."""
 
 import asyncio
+import logging
 import random
+import re
 from collections import defaultdict
 
 import pytest
@@ -195,3 +197,35 @@ async def test_offsets_of_what_does_not_exist_are_asked_for_until_the_time_is_ov
         with pytest.raises(ApiError, match="no partition 1 of topic orders: it has 1") as absent:
             await reader.end_offsets([TopicPartition("orders", 0), TopicPartition("orders", 1)])
         assert absent.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_broker_that_goes_and_comes_back_is_logged_and_so_is_what_the_group_gives(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @simulate(brokers=1, seeds=1)
+    async def run(cluster: Cluster) -> None:
+        await cluster.create_topic("orders", partitions=12)
+        servers = cluster.bootstrap_servers
+        async with Consumer(
+            "orders", bootstrap_servers=servers, group_id="billing", client_id="shop"
+        ) as reader:
+            while not reader.assignment():
+                await reader.poll(1)
+            cluster.kill(1)
+            await reader.poll(10)
+            await cluster.start(1)
+            await reader.poll(30)
+
+    with (
+        caplog.at_level(logging.INFO, logger="odradek.consumer"),
+        caplog.at_level(logging.INFO, logger="odradek.client"),
+    ):
+        run()
+    named = ", ".join(f"orders-{number}" for number in range(10))
+    assert f"group billing: assigned {named} and 2 more" in caplog.messages
+    of_client = [one.message for one in caplog.records if one.name == "odradek.client"]
+    assert any(re.fullmatch(r"client shop: the connection to .* is lost: .*", one) for one in of_client)
+    refused = r"client shop: cannot connect to .*: connection refused.*; it is tried again"
+    assert 1 <= sum(re.fullmatch(refused, one) is not None for one in of_client) <= 4
+    again = r"client shop: .* is connected again, after \d+ failures"
+    assert any(re.fullmatch(again, one) for one in of_client)

@@ -10,6 +10,7 @@ waits fails with each attempt, so that nothing waits longer than one attempt and
 """
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -38,6 +39,8 @@ SETUP_MS: Final = 10_000
 """`socket.connection.setup.timeout.ms`."""
 _NEVER_MADE: Final = "it was never made: "
 """What `ClientConnection` says before the reason."""
+
+_log: Final = logging.getLogger("odradek.client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,9 @@ class Link:
             self._broke(ConnectionFailed(f"{self.node} does not tell what it serves: {said}"))
             return
         self._served = {one.api_key: Versions(one.min_version, one.max_version) for one in answer.api_keys}
+        if self._failures:
+            name = self._options.client_id
+            _log.info("client %s: %s is connected again, after %d failures", name, self.node, self._failures)
         self._failures = 0
         waiting, self._waiting = self._waiting, []
         for send, deadline_ms in waiting:
@@ -198,6 +204,9 @@ class Link:
     def _broke(self, error: ConnectionFailed) -> None:
         self._connection = self._served = None
         self._not_before_ms = self._now_ms + self._options.backoff.after(self._failures)
+        # What comes after the first is the same again, ten times a second.
+        level = logging.DEBUG if self._failures else logging.INFO
+        _log.log(level, "client %s: %s; it is tried again", self._options.client_id, error)
         self._failures += 1
         self._fail_waiting(error)
 
@@ -242,8 +251,11 @@ class Link:
             self._later(Outcome(send, error=error))
 
     def _finish(self, send: Send, version: int, outcome: WireOutcome) -> None:
+        was_connected = self._connection is not None
         self._drop_broken()
         if not isinstance(outcome, Answer):
+            if was_connected and self._connection is None and not self._is_closed:
+                _log.info("client %s: %s", self._options.client_id, outcome.error)
             self._done(Outcome(send, error=outcome.error, version=version, node=self.node.id))
             return
         try:

@@ -7,9 +7,10 @@ whose listener fails is carried out again in the next poll.
 
 import inspect
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from typing import Final
 
+from odradek.base.ids import TopicPartition
 from odradek.client.aio.committing import Committing
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
@@ -17,6 +18,15 @@ from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.core.consumer.consumer_core import Change, ConsumerCore, Step
 
 _log: Final = logging.getLogger("odradek.consumer")
+
+_SAID: Final = {Change.ASSIGNED: "assigned", Change.REVOKED: "revoked", Change.LOST: "lost"}
+_NAMED_MAX: Final = 10
+
+
+def _names(partitions: Collection[TopicPartition]) -> str:
+    named = ", ".join(map(str, sorted(partitions)[:_NAMED_MAX]))
+    more = len(partitions) - _NAMED_MAX
+    return f"{named} and {more} more" if more > 0 else named or "no partitions"
 
 
 class Rebalancing:
@@ -70,6 +80,7 @@ class Rebalancing:
         self._commits.forget(partitions)
 
     async def _tell(self, step: Step) -> None:
+        _log.info("group %s: %s %s", self._core.group, _SAID[step.change], _names(step.partitions))
         self._handed_out.give_back(step.partitions)
         told: Awaitable[None] | None
         match step.change:
