@@ -143,3 +143,36 @@ def test_the_refusal_of_a_setting_names_what_the_page_names(page: str) -> None:
                 if header == "Odradek":
                     ours = [one.replace("_", ".") for one in names(new)]
                     assert any(one in str(refused.value) for one in ours), name
+
+
+def _clients_of(page: str) -> list[tuple[type, type]]:
+    """The classes of a page's library, and ours."""
+    if page == "from-kafka-python.md":
+        from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+
+        theirs: list[Any] = [KafkaConsumer, KafkaProducer, KafkaAdminClient]
+    elif page == "from-aiokafka.md":
+        from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+        from aiokafka.admin import AIOKafkaAdminClient
+
+        theirs = [AIOKafkaConsumer, AIOKafkaProducer, AIOKafkaAdminClient]
+    else:
+        from confluent_kafka import Consumer, Producer
+        from confluent_kafka.admin import AdminClient
+
+        theirs = [Consumer, Producer, AdminClient]
+    return list(zip(theirs, [odradek.Consumer, odradek.Producer, odradek.Admin], strict=True))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_method_of_the_library_is_ours_or_named(page: str) -> None:
+    text = (DOCS / page).read_text()
+    missing = {
+        f"{theirs.__name__}.{name}"
+        for theirs, ours in _clients_of(page)
+        for name in dir(theirs)
+        if name.islower() and not name.startswith("_") and not hasattr(ours, name)
+        if not re.search(rf"(?<![\w.]){name}\b", text)
+    }
+    assert missing == set()

@@ -176,6 +176,22 @@ async def test_a_member_that_left_joins_again_within_the_poll_that_hears_of_it(c
 
 
 @simulate(brokers=1, seeds=1)
+async def test_the_partitions_of_a_topic(cluster: Cluster) -> None:
+    await cluster.create_topic("orders", partitions=3)
+    async with Consumer(bootstrap_servers=cluster.bootstrap_servers) as reader:
+        assert await reader.partitions_for("orders") == [0, 1, 2]
+        for _ in range(2):  # it is not created
+            with pytest.raises(ApiError, match="there is no topic missing") as unknown:
+                await reader.partitions_for("missing")
+            assert unknown.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(TypeError, match="a topic is a text"):
+            await reader.partitions_for(5)  # type: ignore[arg-type]
+        cluster.kill(1)
+        with pytest.raises(ApiError, match="cannot connect to"):
+            await reader.partitions_for("orders", timeout=2)
+
+
+@simulate(brokers=1, seeds=1)
 async def test_offsets_without_a_broker_say_that_there_is_none(cluster: Cluster) -> None:
     await cluster.create_topic("orders")
     async with Consumer(bootstrap_servers=cluster.bootstrap_servers) as reader:

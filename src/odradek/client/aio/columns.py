@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.extras import missing_extra
 from odradek.base.ids import NO_EPOCH
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.fetcher import Piece
@@ -17,7 +18,10 @@ BATCH_RECORDS: Final = 65_536
 
 
 def check_plain(*, is_plain: bool) -> None:
-    """Raises ApiError for a consumer whose records are converted or intercepted, which columns are not."""
+    """Raises ApiError without pyarrow, and for a consumer whose records are converted or intercepted."""
+    missing = missing_extra("arrow", "poll_batch")
+    if missing:
+        raise ApiError(ErrorCode.INVALID_REQUEST, missing)
     if not is_plain:
         said = "poll_batch returns columns of bytes: a consumer with deserializers or interceptors polls"
         raise ApiError(ErrorCode.INVALID_REQUEST, said)

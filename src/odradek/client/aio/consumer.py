@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, Unpack
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.extras import missing_extra
 from odradek.base.ids import TopicPartition
 from odradek.client import settings as known
 from odradek.client.aio.arguments import (
@@ -111,11 +110,8 @@ class Consumer(Generic[K, V]):
         self._max_poll_records = read[known.MAX_POLL_RECORDS]
         self._api_timeout_s = read[known.DEFAULT_API_TIMEOUT_MS] / 1000
         self._handed_out = HandedOut(self._core.subscription)
-        commits = CommitOptions(
-            is_automatic=read[known.ENABLE_AUTO_COMMIT] and bool(self._core.group),
-            interval_ms=read[known.AUTO_COMMIT_INTERVAL_MS],
-            timeout_s=self._api_timeout_s,
-        )
+        is_automatic = read[known.ENABLE_AUTO_COMMIT] and bool(self._core.group)
+        commits = CommitOptions(is_automatic, read[known.AUTO_COMMIT_INTERVAL_MS], self._api_timeout_s)
         self._commits = Committing(self._driver, self._queries, self._handed_out, interceptors, commits)
         self._rebalancing = Rebalancing(
             self._driver, self._core, self._commits, self._handed_out, listener or RebalanceListener()
@@ -253,9 +249,6 @@ class Consumer(Generic[K, V]):
         self, timeout: float | None, max_records: int, include_headers: bool
     ) -> list[Piece]:
         """`poll_batch` before its pieces are joined."""
-        missing = missing_extra("arrow", "poll_batch")
-        if missing:
-            raise ApiError(ErrorCode.INVALID_REQUEST, missing)
         check_plain(is_plain=self._convert is None and not self._interceptors)
         count = count_of(max_records)
         with self._only_poll():
@@ -406,6 +399,12 @@ class Consumer(Generic[K, V]):
         """See `Producer.partition_count`."""
         check_open(self._driver)
         return await self._queries.partition_count(topic)
+
+    async def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[int]:
+        """The partitions of a topic, which is not created. Raises ApiError if there is none of this name."""
+        check_open(self._driver)
+        check_names([topic])
+        return await self._queries.partitions_for(topic, self._timeout(timeout))
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None

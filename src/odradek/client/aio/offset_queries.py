@@ -166,6 +166,19 @@ class OffsetQueries:
         """See `topic_look`."""
         return await partition_count(self._driver, topic, self._timeout_ms)
 
+    async def partitions_for(self, topic: str, timeout_s: float) -> list[int]:
+        """The partitions of a topic, which is not created."""
+        attempts = self._attempts(timeout_s)
+        while True:
+            try:
+                count = await partition_count(self._driver, topic, self._left_ms(attempts))
+            except ApiError as error:
+                await self._pause(error, attempts)
+                continue
+            if count is None:
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
+            return list(range(count))
+
     async def until(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
         """Wait for a condition that an event makes true. Raises ApiError when the time is over."""
         end_ms = self._driver.now_ms + int(timeout_s * 1000)

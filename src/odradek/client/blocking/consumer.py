@@ -313,6 +313,7 @@ class Consumer(Closing, Generic[K, V]):
     paused = _at_once(aio.Consumer.paused)
     lag = _at_once(aio.Consumer.lag)
     partition_count = _blocking(aio.Consumer.partition_count)
+    partitions_for = _blocking(aio.Consumer.partitions_for)
     offsets_for_times = _blocking(aio.Consumer.offsets_for_times)
     beginning_offsets = _blocking(aio.Consumer.beginning_offsets)
     end_offsets = _blocking(aio.Consumer.end_offsets)
