@@ -308,6 +308,13 @@ def test_a_wrong_option_of_the_command_itself_is_named(capsys: pytest.CaptureFix
     assert run(["--versoin"]) == 2
     said = "odradek has no option --versoin (did you mean --version?); see odradek --help\n"
     assert capsys.readouterr().err == said
+    for words, path in (
+        (["-b", "x", "topics", "list"], "odradek"),
+        (["topics", "-b", "x"], "odradek topics"),
+    ):
+        assert run(words) == 2
+        said = f"{path} has no option -b: options follow the command; see {path} --help\n"
+        assert capsys.readouterr().err == said
 
 
 def test_the_address_of_the_admin_listener_has_a_port(capsys: pytest.CaptureFixture[str]) -> None:
@@ -553,6 +560,13 @@ def test_partitions_are_those_of_topics_of_users_from_both_sources(
         held = [row[name] for name in ("partition", "log_start_offset", "high_watermark")]
         assert held == [0, 0, 2]
         assert row["size_bytes"] > 0
+        rows = json.loads(output_of(capsys, "topics", "describe", "--internal", "--json"))
+        assert "__consumer_offsets" in {row["topic"] for row in rows}
+        rows = json.loads(output_of(capsys, "topics", "describe", "--json"))
+        assert rows
+        assert "__consumer_offsets" not in {row["topic"] for row in rows}
+        rows = json.loads(output_of(capsys, "topics", "describe", "__consumer_offsets", "--json"))
+        assert rows
         rows = json.loads(output_of(capsys, "describe", "partitions", "--internal", "--json", *more))
         assert "__consumer_offsets" in {row["topic"] for row in rows}
     ids = {row["topic_id"] for row in rows if row["topic"] == "twofold"}

@@ -99,6 +99,19 @@ def test_names_are_those_of_the_cluster_that_the_line_names(
     assert candidates(["topics", "describe", "-b", "nonsense", "fli"]) == []
 
 
+def test_settings_are_completed_with_the_sign_before_their_value() -> None:
+    assert candidates(["configs", "set", "topic", "t", "retention."]) == ["retention.bytes=", "retention.ms="]
+    assert candidates(["configs", "set", "topic", "t", "retention.ms=5", "retention.m"]) == ["retention.ms="]
+    assert candidates(["configs", "set", "topic", "t", "retention.ms=5"]) == []
+    assert candidates(["configs", "reset", "topic", "t", "retention.ms", "retention."]) == ["retention.bytes"]
+    assert candidates(["configs", "set", "group", "g", "consumer.session"]) == [
+        "consumer.session.timeout.ms="
+    ]
+    assert candidates(["topics", "create", "t", "--set", "retention.m"]) == ["retention.ms="]
+    assert candidates(["topics", "create", "t", "--set=retention.m"]) == ["--set=retention.ms="]
+    assert candidates(["serve", "--set", "log.retention.h"]) == ["log.retention.hours="]
+
+
 def test_only_what_bash_replaces_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for line, tail, printed in (
         ("odradek consume t --isolation-level=read_c", "read_c", "read_committed\n"),
@@ -116,6 +129,8 @@ TYPED = [
     ("odradek topics describe fli", ["odradek", "topics", "describe", "flights"]),
     ("odradek topics describe -b $ODRADEK_BOOTSTRAP_SERVERS flo", ["flowers"]),
     ("odradek groups describe the", ["odradek", "groups", "describe", GROUP]),
+    ("odradek configs reset topic x retention.m", ["topic", "x", "retention.ms"]),
+    ("odradek configs set topic x retention.m", ["topic", "x", "retention.ms="]),
     ("odradek topics list --config cl", ["odradek", "topics", "list", "--config", "client.properties"]),
 ]
 LOADED = {

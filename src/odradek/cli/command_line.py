@@ -46,7 +46,8 @@ class Argument:
     variable: str = ""
     """The environment variable that gives the default."""
     completes: str = ""
-    """What the shell completes: "file", "topic", "group"; "named": the word before names one of these."""
+    """What the shell completes: "file", "topic", "group"; "named": the word before names one of these;
+    "setting", or "setting=" with a value: of what the first word names, or "setting of topic"."""
     implied: str = ""
     """The text of the value where the option is given without one; empty if it needs one.
 

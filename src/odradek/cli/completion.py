@@ -1,4 +1,4 @@
-"""`odradek completion`: scripts with which a shell completes commands, options, topics and groups.
+"""`odradek completion`: scripts with which a shell completes commands, options, settings, topics and groups.
 
 The script calls `odradek completion words` for the candidates, so a new version needs no new script.
 """
@@ -22,6 +22,7 @@ _odradek() {
             COMPREPLY+=("$(printf '%q' "$found")")
         fi
     done < <(odradek completion words "--line=${COMP_LINE:0:COMP_POINT}" "--tail=$current" 2>/dev/null)
+    if [[ "${COMPREPLY[0]}" == *= ]]; then compopt -o nospace 2>/dev/null; fi
 }
 complete -F _odradek odradek""",
     "zsh": """\
@@ -29,7 +30,9 @@ complete -F _odradek odradek""",
 _odradek() {
     local -a found
     found=("${(@f)$(odradek completion words -- "${(@Q)words[2,$CURRENT]}" 2>/dev/null)}")
-    if [[ "${found[1]}" == "<file>" ]]; then _files; else compadd -- ${found}; fi
+    if [[ "${found[1]}" == "<file>" ]]; then _files
+    elif [[ "${found[1]}" == *= ]]; then compadd -S '' -- ${found}
+    else compadd -- ${found}; fi
 }
 if [[ "${funcstack[1]}" == _odradek ]]; then _odradek "$@"; else compdef _odradek odradek; fi""",
     "fish": """\
@@ -122,6 +125,8 @@ def _values_of_word(command: Command, rest: list[str], known: dict[str, Argument
     one = positionals[place]
     if one.completes == "named":  # `configs describe topic NAME`
         return _names(given[0], rest) if given else []
+    if one.completes.startswith("setting"):  # `configs set topic NAME SETTING=VALUE`
+        return [name for name in _settings(f"{one.completes} of {given[0]}") if name not in given]
     return [value for value in _values(one, rest) if value not in given]
 
 
@@ -130,7 +135,21 @@ def _values(one: Argument, rest: list[str]) -> list[str]:
         return list(one.choices)
     if one.completes == "file":
         return [FILE_WORD]
+    if one.completes.startswith("setting"):
+        return _settings(one.completes)
     return _names(one.completes, rest)
+
+
+def _settings(which: str) -> list[str]:
+    """The names of the settings of a kind of thing; with "=" where a value is to follow."""
+    from odradek.base.settings import BROKER_SETTINGS
+    from odradek.base.settings.group import GROUP_SETTINGS
+    from odradek.base.settings.topic import TOPIC_SETTINGS
+
+    end = "=" if which.startswith("setting=") else ""
+    kind = which.rpartition(" ")[2]
+    known = {"topic": TOPIC_SETTINGS, "group": GROUP_SETTINGS, "broker": BROKER_SETTINGS}.get(kind, {})
+    return [f"{name}{end}" for name in known]
 
 
 def _names(of: str, rest: list[str]) -> list[str]:

@@ -148,7 +148,13 @@ GROUP = Group(
             (
                 KIND,
                 NAME,
-                positional("values", "a setting and its new value", metavar="SETTING=VALUE", many=True),
+                positional(
+                    "values",
+                    "a setting and its new value",
+                    metavar="SETTING=VALUE",
+                    many=True,
+                    completes="setting=",
+                ),
                 *CONNECTION,
             ),
             examples=("odradek configs set topic flights retention.ms=86400000 cleanup.policy=compact",),
@@ -160,7 +166,9 @@ GROUP = Group(
             (
                 KIND,
                 NAME,
-                positional("settings", "a setting to reset", metavar="SETTING", many=True),
+                positional(
+                    "settings", "a setting to reset", metavar="SETTING", many=True, completes="setting"
+                ),
                 *CONNECTION,
             ),
         ),

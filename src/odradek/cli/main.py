@@ -102,7 +102,7 @@ def find(words: Sequence[str]) -> tuple[str, Command | Group, list[str]]:
     name, rest = words[0], list(words[1:])
     if name not in MODULES and name.startswith("-"):
         known = [*HELP.names, "--version"]
-        raise UsageError(f"odradek has no option {name}{meant(name, known)}; see odradek --help")
+        raise UsageError(f"{_no_option('odradek', name, known)}; see odradek --help")
     if name not in MODULES:
         raise UsageError(f"odradek has no command '{name}'{meant(name, list(MODULES))}; see odradek --help")
     module = import_module(f"odradek.cli.{MODULES[name][0]}")
@@ -118,6 +118,11 @@ def find(words: Sequence[str]) -> tuple[str, Command | Group, list[str]]:
             f"odradek {name} has no command '{rest[0]}'{meant(rest[0], known)}; see odradek {name} --help"
         )
     return f"odradek {name} {command.name}", command, rest[1:]
+
+
+def _no_option(path: str, name: str, known: Sequence[str]) -> str:
+    hint = meant(name, list(known)) or ": options follow the command"
+    return f"{path} has no option {name}{hint}"
 
 
 def _run(arguments: list[str]) -> int:
@@ -140,7 +145,7 @@ def _run(arguments: list[str]) -> int:
     path, found, rest = find(arguments)
     if isinstance(found, Group):
         if rest and rest[0] not in HELP.names:
-            raise UsageError(f"{path} has no option {rest[0]}; see {path} --help")
+            raise UsageError(f"{_no_option(path, rest[0], HELP.names)}; see {path} --help")
         print(group_help(path, found.summary, [(one.name, one.summary) for one in found.commands]))
         return 0 if rest else EXIT_WRONG_USE
     try:

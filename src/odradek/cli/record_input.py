@@ -98,7 +98,8 @@ def record_of_line(line: bytes, rules: LineRules) -> Outgoing:
         key, found, value = line.partition(rules.key_separator)
         if not found:
             separator = rules.key_separator.decode(errors="replace")
-            raise OdradekError(f"there is no key separator '{separator}' in: {_shown(line)}")
+            said = f"in: {_shown(line)}" if line else "in an empty line"
+            raise OdradekError(f"there is no key separator '{separator}' {said}")
     return Outgoing(
         rules.topic,
         _unless_null(value, rules),

@@ -110,7 +110,13 @@ COMMAND = Command(
             kind=Path,
             completes="file",
         ),
-        option("--set", help="a setting, by its name in Kafka", metavar="NAME=VALUE", many=True),
+        option(
+            "--set",
+            help="a setting, by its name in Kafka",
+            metavar="NAME=VALUE",
+            many=True,
+            completes="setting= of broker",
+        ),
         option(
             "--admin-port",
             help="port of /metrics, /healthz and /describe, on loopback unless odradek.admin.host says "

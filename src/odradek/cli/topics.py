@@ -113,6 +113,8 @@ def describe(options: Options) -> None:
 
     with patient_admin(client_config(options)) as admin:
         topics = admin.carry_out(describe_topics(None if options.topic is None else [options.topic]))
+        if options.topic is None and not options.internal:
+            topics = [topic for topic in topics if not topic.internal]
         settings = [] if options.topic is None else admin.carry_out(describe_configs("topic", options.topic))
         partitions = admin.carry_out(partitions_with_figures(topics))
     rows = [
@@ -294,7 +296,13 @@ GROUP = Group(
                     help="the brokers of each partition, the preferred leader first, instead of numbers",
                     metavar="BROKER[:BROKER...][,...]",
                 ),
-                option("--set", help="a setting of the topic", metavar="NAME=VALUE", many=True),
+                option(
+                    "--set",
+                    help="a setting of the topic",
+                    metavar="NAME=VALUE",
+                    many=True,
+                    completes="setting= of topic",
+                ),
                 flag("--if-not-exists", help="succeed when the topic exists already"),
                 *CONNECTION,
             ),
@@ -311,6 +319,7 @@ GROUP = Group(
                 positional(
                     "topic", "the topic's name; all topics without it", required=False, completes="topic"
                 ),
+                flag("--internal", help="of all topics also the cluster's own"),
                 FILTER,
                 JSON,
                 *CONNECTION,

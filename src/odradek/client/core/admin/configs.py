@@ -101,7 +101,8 @@ def description_request(resource_type: int, name: str) -> DescribeConfigsRequest
 
 def entries_of(result: DescribeConfigsResult) -> list[ConfigEntry]:
     """The settings of one resource, by name. Raises ApiError if it was refused."""
-    raise_for(result.error_code, result.error_message)
+    about = "" if result.error_message else f"no settings of {result.resource_name}"
+    raise_for(result.error_code, result.error_message, about=about)
     entries = [
         ConfigEntry(
             one.name,
