@@ -35,6 +35,7 @@ ARGUMENTS: Final[Mapping[str, tuple[object, ...]]] = {
     "beginning_offsets": ([P0],),
     "end_offsets": ([P0],),
     "send": ("orders", b"x"),
+    "send_and_wait": ("orders", b"x"),
     "partitions_for": ("orders",),
     "send_offsets_to_transaction": ({P0: 0}, "billing"),
 }
@@ -234,3 +235,8 @@ def test_another_thread_and_another_loop_are_refused(broker: Broker) -> None:
         for kind, name in (("consumer", "poll"), ("producer", "flush"), ("admin", "list_topics")):
             assert "belongs to another event loop" in misused(calls_of(clients[kind])[name])
         runner.run(end(clients.values()))
+
+
+def test_a_consumer_outside_of_a_loop_is_told_where_it_is_made() -> None:
+    with pytest.raises(Misuse, match=r"a consumer of odradek\.aio is made within a running loop"):
+        Consumer("orders", group_id="billing")

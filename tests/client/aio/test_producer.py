@@ -1,6 +1,7 @@
 """The producer on simulated clusters: whatever happens, each record is stored once and in order."""
 
 import asyncio
+import inspect
 import logging
 import warnings
 
@@ -34,8 +35,14 @@ async def test_records_are_stored_as_they_were_given(cluster: Cluster) -> None:
         )
         second = await producer.send("orders", None, key=b"k", headers=None, partition=1, timestamp_ms=8)
         assert await first == Receipt("orders", 1, 0, 7)
+        taken = inspect.signature(producer.send).parameters
+        assert list(inspect.signature(producer.send_and_wait).parameters) == list(taken)
         assert await second == Receipt("orders", 1, 1, 8)
-    one, two = await cluster.records("orders", partition=1)
+        third = await producer.send_and_wait(
+            "orders", b"v", key=b"k", headers={"a": b"1"}, partition=1, timestamp_ms=9
+        )
+        assert third == Receipt("orders", 1, 2, 9)
+    one, two, _ = await cluster.records("orders", partition=1)
     assert (one.key, one.value, one.headers) == (b"k", b"v", (("a", b"1"), ("b", None)))
     assert (two.key, two.value, two.headers) == (b"k", None, ())
 

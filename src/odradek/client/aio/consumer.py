@@ -42,6 +42,7 @@ from odradek.client.aio.consumer_settings import consumer_options
 from odradek.client.aio.decode_ahead import DecodeAhead
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
+from odradek.client.aio.home import loop_of
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted
 from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
 from odradek.client.aio.options import driver_options
@@ -95,7 +96,7 @@ class Consumer(Generic[K, V]):
         options = consumer_options(read)
         reach = driver_options(read, allow_auto_create_topics=read[known.ALLOW_AUTO_CREATE_TOPICS])
         self._client_id = reach.client_id
-        self._driver = driver = Driver(reach, asyncio.get_running_loop())
+        self._driver = driver = Driver(reach, loop_of("a consumer"))
         self._core = ConsumerCore(driver.view, driver.routing, driver.chance, driver.clock, options)
         self._queries = OffsetQueries(
             self._driver,

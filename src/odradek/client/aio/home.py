@@ -23,6 +23,15 @@ class Misuse(ApiError, RuntimeError):
         super().__init__(ErrorCode.INVALID_REQUEST, message)
 
 
+def loop_of(client: str) -> asyncio.AbstractEventLoop:
+    """The loop that runs here. Raises Misuse, which names the client, if none does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        said = "within a running loop, as in a coroutine; odradek.Consumer needs none"
+        raise Misuse(f"{client} of odradek.aio is made {said}") from None
+
+
 class Home:
     """See the module; made on the thread of the loop."""
 

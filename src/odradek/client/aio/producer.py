@@ -164,6 +164,23 @@ class Producer(Generic[K, V]):
             raise
         return future
 
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: V | None = None,
+        *,
+        key: K | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Receipt:
+        """`send`, and its receipt once the record is acknowledged. Raises what `send` or its future does."""
+        return await (
+            await self.send(
+                topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms
+            )
+        )
+
     def add(self, record: Outgoing, receiver: object) -> bool:
         """Add a record that was checked already; False if that cannot be done without waiting.
 
