@@ -422,7 +422,7 @@ from odradek.client.blocking import at_exit
 
 producer = Producer(sys.argv[1])
 producer.send("unclosed", b"nobody listens")
-at_exit.call_all(0.2)
+at_exit.end_all(0.2)
 """
 
 
@@ -457,3 +457,36 @@ def test_serializers_are_called_here_and_the_partitioner_for_every_record(broker
         pytest.raises(ApiError, match="chose partition 3 of topic served, which has 3"),
     ):
         other.send("served", b"lamp").result(10)
+
+
+OTHERS_GO_ON = """
+import os, sys, threading, time
+from odradek import Consumer, Producer, TopicPartition
+
+servers = sys.argv[1].replace("127.0.0.1", "localhost")
+producer = Producer(servers, compression_type="gzip", batch_size=100_000)
+consumer = Consumer(bootstrap_servers=servers, auto_offset_reset="earliest")
+
+def work():
+    threading.main_thread().join()
+    for number in range(3):
+        producer.send("going", b"%d" % number * 60_000)
+        producer.flush(30)
+    consumer.assign([TopicPartition("going", 0)])
+    count = 0
+    while count < 4:
+        count += len(consumer.poll(30))
+    print("read", count)
+    consumer.close()
+
+threading.Thread(target=work).start()
+producer.send("going", b"main")
+"""
+
+
+def test_threads_that_go_on_after_the_main_thread_use_their_clients(broker: Broker) -> None:
+    """Names are looked up then, and large batches compressed and uncompressed."""
+    broker.create_topic("going")
+    arguments = [sys.executable, "-c", OTHERS_GO_ON, broker.bootstrap_servers]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("read 4\n", "", 0)

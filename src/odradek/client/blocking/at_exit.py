@@ -1,52 +1,67 @@
 """Ends producers that nobody has closed when the program ends: what they have not sent would be lost unseen.
 
-    at_exit.call(end)       from now on `end(seconds)` is called then
-    at_exit.forget(end)     no more
+    at_exit.call(flush, end)     from now on, when the program ends: `flush(seconds)`, then `end(seconds)`
+    at_exit.forget(end)          no more
 
-Invariant: it is called while threads can still be used, the one that compresses large batches among them. All
-calls together may take `_ALL_S`. What one raises is logged, and keeps no other from being called.
+`flush` is called when the main thread has ended: others may go on, and use the producer. `end` is called
+when they have ended, too. By then no thread may be started any more, so that most is to be sent before.
+
+Invariant: what one raises is logged, and keeps no other from being called.
 """
 
-import concurrent.futures.thread  # its own hook at the end of a program is set first, and so called last
+import atexit
 import logging
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Final, TypeAlias
 
-End: TypeAlias = Callable[[float], None]
+Step: TypeAlias = Callable[[float], None]
 
-_ALL_S: Final = 10.0
-_ends: Final[dict[End, None]] = {}
-_hooks: Final[list[object]] = []
+FLUSH_S: Final = 8.0
+"""How long all that is called when the main thread has ended may take together."""
+END_S: Final = 2.0
+"""How long all that is called at the very end may take together."""
+
+_flushes: Final[dict[Step, Step]] = {}
+_hooks: Final[list[Step]] = []
 _log: Final = logging.getLogger("odradek.producer")
 
 
-def call(end: End) -> None:
+def call(flush: Step, end: Step) -> None:
     """See the module."""
-    _ends[end] = None
+    _flushes[end] = flush
     if not _hooks:
-        _hooks.append(concurrent.futures.thread)
-        # Functions of `atexit` are called when no pool of threads can be used any more. The earlier moment
-        # has no public name in the standard library; its own pools use this one.
+        _hooks.extend((flush_all, end_all))
+        # The moment when the main thread has ended has no public name in the standard library; its own pools
+        # use this one, too.
         with suppress(RuntimeError):  # the program is ending already
-            threading._register_atexit(partial(call_all, _ALL_S))  # type: ignore[attr-defined]  # noqa: SLF001
+            threading._register_atexit(flush_all, FLUSH_S)  # type: ignore[attr-defined]  # noqa: SLF001
+        atexit.register(end_all, END_S)
 
 
-def forget(end: End) -> None:
+def forget(end: Step) -> None:
     """See the module."""
-    _ends.pop(end, None)
+    _flushes.pop(end, None)
 
 
-def call_all(seconds: float) -> None:
-    """Call all, the oldest first, with what is left of the time."""
+def flush_all(seconds: float) -> None:
+    """Flush all within this time, the oldest first."""
+    _call(list(_flushes.values()), seconds)
+
+
+def end_all(seconds: float) -> None:
+    """End all within this time, the oldest first."""
+    ends = list(_flushes)
+    _flushes.clear()
+    _call(ends, seconds)
+
+
+def _call(steps: list[Step], seconds: float) -> None:
     ends_s = time.monotonic() + seconds
-    while _ends:
-        end = next(iter(_ends))
-        forget(end)
+    for step in steps:
         try:
-            end(max(0.0, ends_s - time.monotonic()))
+            step(max(0.0, ends_s - time.monotonic()))
         except Exception:
             _log.exception("an unclosed producer could not be ended")

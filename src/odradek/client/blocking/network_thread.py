@@ -23,6 +23,7 @@ from typing import Any, Final, TypeVar
 
 from odradek.client.aio.home import Misuse, forked
 from odradek.client.blocking.calls import Calls
+from odradek.client.blocking.lasting_pool import LastingPool
 
 T = TypeVar("T")
 Function = Callable[[], Coroutine[Any, Any, T]]
@@ -37,6 +38,7 @@ class NetworkThread:
         self._at_end = at_end
         self._pid = os.getpid()
         self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(LastingPool(thread_name_prefix=name))
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         # Guards the field below: nothing is given to the loop after the client was closed.
         self._lock = threading.Lock()
@@ -157,7 +159,8 @@ class NetworkThread:
                 self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         self._at_end()
         self._loop.run_until_complete(asyncio.sleep(0))  # the callbacks of what it ended
-        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        with suppress(RuntimeError):  # the program ends: the pool has ended, and no thread can be started
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
 
 
 async def _awaited(function: Function[T]) -> T:

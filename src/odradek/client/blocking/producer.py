@@ -12,7 +12,7 @@ import asyncio
 import logging
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Unpack
 
@@ -83,7 +83,7 @@ class Producer(Closing, Generic[K, V]):
         self._network = NetworkThread("this producer", self._at_end)
         self._producer.give = partial(give_deliveries, self._network.ended)
         self._outbox = Outbox(self._producer, self._network)
-        at_exit.call(self._end_unclosed)
+        at_exit.call(self._flush_unclosed, self._end_unclosed)
 
     def send(
         self,
@@ -266,9 +266,15 @@ class Producer(Closing, Generic[K, V]):
         except TimeoutError:
             pass  # what is left fails as the thread ends
 
+    def _flush_unclosed(self, timeout_s: float) -> None:
+        """The main thread has ended: send what is left, for at most this time."""
+        if not self._is_gone:
+            with suppress(TimeoutError):
+                self.flush(timeout_s)
+
     def _end_unclosed(self, timeout_s: float) -> None:
         """The program ends: send what is left, for at most this time, and say so if that fails."""
-        if self._network.is_forked or self._network.is_closed:
+        if self._is_gone:
             return
         try:
             self.flush(timeout_s)
@@ -278,6 +284,10 @@ class Producer(Closing, Generic[K, V]):
         finally:
             self.close(0)
         warnings.warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
+
+    @property
+    def _is_gone(self) -> bool:
+        return self._network.is_forked or self._network.is_closed
 
     def _at_end(self) -> None:
         """The network thread ends, also where its close was interrupted."""
