@@ -25,6 +25,8 @@ def test_settings_of_other_commands_are_no_mistake() -> None:
 def test_what_has_no_effect_is_reported() -> None:
     _, warnings = from_properties({"receive.buffer.bytes": "1"}, DEFAULTS)
     assert warnings == ["receive.buffer.bytes has no effect in these commands and is ignored"]
+    _, warnings = from_properties({"metadata.broker.list": "a:1"}, DEFAULTS)
+    assert warnings == ["metadata.broker.list is called bootstrap.servers here and is ignored"]
 
 
 def test_protection_takes_effect_or_is_refused() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import Address, connect_any, parse_bootstrap_servers
+from odradek.client.other_settings import ours_for
 from odradek.client.protection import PREFIXES, read_protection
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.security import UNPROTECTED, Security
@@ -104,7 +105,9 @@ def from_properties(
             value = own[name].read(name, text)
             values[name.replace(".", "_")] = text.strip() if own[name] is table.BOOTSTRAP_SERVERS else value
         elif name not in known and name not in _OF_OTHERS:
-            warnings.append(f"{name} has no effect in these commands and is ignored")
+            ours = ours_for(name)
+            said = "has no effect in these commands" if ours is None else f"is called {ours} here"
+            warnings.append(f"{name} {said} and is ignored")
     if protection:
         values["security"] = read_protection(protection)
     return replace(otherwise, **values), warnings

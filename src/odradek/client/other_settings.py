@@ -172,6 +172,11 @@ NAMES: Final = (*_CALLED, *_INSTEAD)
 """All of them, with dots."""
 
 
+def ours_for(name: str) -> str | None:
+    """What a setting with another name is called here; None if it is not such a one."""
+    return _CALLED.get(name)
+
+
 def said_of(name: str, written: str) -> str:
     """Why one of `NAMES` is refused, as the user wrote it, and what to do instead."""
     if name in _CALLED:
