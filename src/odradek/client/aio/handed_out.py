@@ -72,7 +72,8 @@ class HandedOut:
         states = self._subscription.states
         for record in reversed(self.pending):
             one = TopicPartition(record.topic, record.partition)
-            if one in gone and one in states:
+            # A position below it is one of a topic that was made again.
+            if one in gone and one in states and states[one].offset > record.offset:
                 states[one].offset = record.offset
         kept = [one for one in self.pending if TopicPartition(one.topic, one.partition) not in gone]
         self._undone += len(self.pending) - len(kept)

@@ -155,6 +155,7 @@ class Fetcher:
     def due(self, now_ms: int) -> Sequence[Send]:
         """See `Core`."""
         self.figures.note_taken(now_ms)
+        self._drop_outdated()
         sends = []
         for node, wanted in self._wanted_by_node(now_ms).items():
             session = self._sessions.setdefault(node, FetchSession())
@@ -285,6 +286,8 @@ class Fetcher:
             state = self._subscription.states.get(partition)
             if state is None or state.phase is not Phase.FETCHING or state.offset != asked.offset:
                 continue  # it was revoked, or the application has moved the position
+            if state.topic_id != asked.topic_id:
+                continue  # the topic was made again
             state.failed = None
             if partition in named:  # else there is no news of it
                 self._take_in(partition, state, named[partition], node, now_ms)
@@ -495,6 +498,19 @@ class Fetcher:
         if current.is_exhausted:
             self._next = None
         return number
+
+    def _drop_outdated(self) -> None:
+        """Forget what came from before a reset: the topic may have been made again."""
+
+        def is_outdated(completed: CompletedFetch) -> bool:
+            state = self._subscription.states.get(completed.partition)
+            return state is not None and state.phase is Phase.NEEDS_RESET
+
+        if not any(map(is_outdated, self._completed())):
+            return
+        self._queue = deque(one for one in self._queue if not is_outdated(one))
+        if self._next is not None and is_outdated(self._next):
+            self._next = None
 
     def _is_current(self, completed: CompletedFetch) -> bool:
         """Whether it is still assigned and continues at the position (C5)."""

@@ -11,7 +11,17 @@ from enum import Enum, auto
 from typing import Final
 
 from odradek.base.errors import ApiError, OdradekError
-from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset, ProducerId
+from odradek.base.ids import (
+    NO_BROKER,
+    NO_EPOCH,
+    NO_OFFSET,
+    NO_TOPIC_ID,
+    BrokerId,
+    LeaderEpoch,
+    Offset,
+    ProducerId,
+    TopicId,
+)
 from odradek.client.core.backoff import Backoff
 
 
@@ -38,6 +48,8 @@ class PartitionState:
     """See the module."""
 
     phase: Phase = Phase.NEEDS_COMMITTED
+    topic_id: TopicId = NO_TOPIC_ID
+    """The topic that the position is one of: a topic made again has its name, and other records."""
     offset: Offset = NO_OFFSET
     """The next offset to return; NO_OFFSET before the first one is known."""
     epoch: LeaderEpoch = NO_EPOCH

@@ -5,6 +5,8 @@
     NEEDS_VALIDATION    OffsetForLeaderEpoch to the new leader (KIP-320): a log that ends before the position
                         was cut off there; the position is reset, or without a policy the application is told
 
+The same is done when the topic was deleted and made again, as its id shows: the new one has other offsets.
+
 Invariant: at most one request of each kind to a broker is under way, and an answer counts only for partitions
 that have waited for it ever since: not for one that was given away and came back, nor after a seek.
 """
@@ -16,7 +18,16 @@ from typing import Final, NamedTuple, Protocol
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import (
+    NO_EPOCH,
+    NO_OFFSET,
+    NO_TOPIC_ID,
+    BrokerId,
+    LeaderEpoch,
+    Offset,
+    TopicId,
+    TopicPartition,
+)
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
@@ -93,6 +104,7 @@ class _Waiting(NamedTuple):
     """Of the assignment then: a partition that came back since has another one."""
     offset: Offset
     reset_timestamp: int | None
+    topic_id: TopicId
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +319,7 @@ class Positions:
             return
         self._seen_version = self._view.version
         for one, state in self._subscription.states.items():
+            self._compare_topic(one, state)
             leader = self._view.leader(one)
             if state.phase is not Phase.FETCHING or leader is None or leader.epoch <= state.leader_epoch:
                 continue
@@ -316,6 +329,24 @@ class Positions:
                 state.leader_epoch = leader.epoch
             state.retry_ms = state.failures = 0  # the new leader is asked at once
 
+    def _compare_topic(self, partition: TopicPartition, state: PartitionState) -> None:
+        """Give a position up that is one of a topic which was deleted and made again."""
+        topic_id = self._view.topic_id(partition.topic)
+        if topic_id in (NO_TOPIC_ID, state.topic_id):
+            return
+        before, state.topic_id = state.topic_id, topic_id
+        if before == NO_TOPIC_ID or state.phase not in (Phase.FETCHING, Phase.NEEDS_VALIDATION):
+            return
+        state.go(Phase.NEEDS_RESET)
+        state.reset_timestamp = None
+        state.epoch = state.leader_epoch = NO_EPOCH
+        state.settle()
+        if self._reset_to is None:
+            said = f"{partition}: the topic was deleted and made again, and auto.offset.reset is none"
+            state.error = NoPosition(f"{said}; seek to go on", partition, state.offset)
+        else:
+            state.offset = NO_OFFSET  # not to be committed for the new topic
+
     # --- answers
 
     def _waits(self, asked: _Asked, partition: TopicPartition) -> PartitionState | None:
@@ -323,8 +354,8 @@ class Positions:
         state, before = self._subscription.states.get(partition), asked.partitions.get(partition)
         if state is None or before is None or state is not before.state or state.phase is not asked.phase:
             return None
-        is_same = (state.offset, state.reset_timestamp) == (before.offset, before.reset_timestamp)
-        return state if is_same else None
+        now = _Waiting(state, state.offset, state.reset_timestamp, state.topic_id)
+        return state if now == before else None
 
     def _failed(self, asked: _Asked, error: ApiError, now_ms: int) -> None:
         self._view.refresh_soon(now_ms)
@@ -445,7 +476,8 @@ class Positions:
 
 def _asked(phase: Phase, waiting: Iterable[tuple[TopicPartition, PartitionState]]) -> _Asked:
     return _Asked(
-        phase, {one: _Waiting(state, state.offset, state.reset_timestamp) for one, state in waiting}
+        phase,
+        {one: _Waiting(state, state.offset, state.reset_timestamp, state.topic_id) for one, state in waiting},
     )
 
 
