@@ -88,6 +88,20 @@ def test_waiting_for_a_forbidden_group_or_an_unknown_broker_is_no_use() -> None:
     }
 
 
+def test_a_group_that_was_forbidden_is_asked_about_again_for_the_next_request() -> None:
+    routing = placed()
+    routing.place(request(BILLING), 0)
+    (search,) = routing.due(0)
+    routing.outcome(Outcome(search, answer(-1, ErrorCode.GROUP_AUTHORIZATION_FAILED)), 0)
+    assert routing.failed(0)
+    later = request(BILLING)
+    routing.place(later, 500)
+    assert not routing.failed(500), "it may be allowed since"
+    (search,) = routing.due(500)
+    routing.outcome(Outcome(search, answer(2)), 500)
+    assert routing.ready(500) == [(later, 2, 1_000)]
+
+
 def test_without_a_controller_a_request_waits() -> None:
     routing = placed(controller=-1)
     routing.place(request(ToController()), 0)

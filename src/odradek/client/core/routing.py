@@ -59,6 +59,8 @@ class _Coordinator:
     """What the broker that was found answered last, where that says that it is not the coordinator."""
     before_ms: int | None = None
     """What `since_ms` was before the last answer, which may have been such a refusal."""
+    is_refused: bool = False
+    """Whether a search was refused for good, and those that waited for it do not know yet."""
     error: ApiError = field(default_factory=lambda: ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
     """What the last search said."""
 
@@ -114,6 +116,8 @@ class Routing:
             else:
                 still.append((send, deadline_ms))
         self._held = still
+        for known in self._coordinators.values():
+            known.is_refused = False  # the next request looks again: what was forbidden may be allowed since
         return outcomes
 
     def finished(self, outcome: Outcome, now_ms: int) -> int | None:
@@ -204,7 +208,7 @@ class Routing:
                 error = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, said)
             else:
                 error = ApiError(code, one.error_message or name_of(code))
-        known.error = error
+        known.error, known.is_refused = error, not error.code.is_retriable
         known.not_before_ms = now_ms + self._backoff.after(known.failures)
         known.failures += 1
 
@@ -270,8 +274,7 @@ class Routing:
         if isinstance(send.to, ToNode):
             return self._view.is_known and send.to.node not in self._view.nodes
         if isinstance(send.to, ToCoordinator):
-            known = self._coordinators[send.to]
-            return known.node == NO_BROKER and known.failures > 0 and not known.error.code.is_retriable
+            return self._coordinators[send.to].is_refused
         if isinstance(send.to, ToController):
             return self._view.login_error is not None
         return False
