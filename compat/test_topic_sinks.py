@@ -154,6 +154,7 @@ def test_rows_and_dead_letters_are_there_once_after_kills(
     assert pipeline.numbers(pipeline.letters) == broken()
     found = verify_table(pipeline.description)
     assert (found.faults, found.compared, found.dead_letters) == ([], RECORDS, len(broken()))
+    assert found.letters_sent == len(broken())
     assert sum(status_of(pipeline.description).lag.values()) == 0
     assert [one.sentence for one in diagnose(pipeline.description) if not one.is_good] == []
     mended = pipeline.described('n = "long", gate = "string"')
@@ -182,6 +183,7 @@ def test_the_dead_letters_of_a_table_are_in_their_topic_once_after_a_kill(
     assert pipeline.numbers(pipeline.letters) == broken()
     found = verify_table(pipeline.description)
     assert (found.faults, found.compared, found.dead_letters) == ([], RECORDS, len(broken()))
+    assert found.letters_sent == len(broken())
 
 
 @pytest.mark.three_brokers

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odradek.spark.pipeline.description import Description
     from odradek.spark.pipeline.engine import Engine
     from odradek.spark.pipeline.ledger import Commit
+    from odradek.spark.pipeline.verifying import Findings
 
 TEMPLATE = """\
 # A pipeline of Odradek: from topics to a table, or a topic. docs/pipeline.md lists all settings.
@@ -324,6 +325,7 @@ def verify(options: Options) -> int:
     if found.repeated:
         rows = _counted(found.repeated, "row was sent again", "rows were sent again")
         say(f"{rows}, or not committed yet, as at-least-once permits.")
+    _say_letters(description.letters_topic, found)
     for fault in found.faults:
         say(f"- {fault}")
     if found.fault_count > len(found.faults):
@@ -339,6 +341,18 @@ def verify(options: Options) -> int:
         once = f"each is in the {_kept(description)} {often}"
     say(f"{_counted(found.compared, 'record')} of the topics compared: {once}.")
     return 0
+
+
+def _say_letters(topic: str, found: Findings) -> None:
+    """What the topic of dead letters has."""
+    if found.letters_sent:
+        say(f"{_counted(found.letters_sent, 'dead letter is', 'dead letters are')} also in topic {topic}.")
+    if found.letters_pending:
+        pending = _counted(found.letters_pending, "dead letter is", "dead letters are")
+        say(f"{pending} not in topic {topic} yet: the next run sends what is left.")
+    if found.letters_gone:
+        gone = _counted(found.letters_gone, "dead letter is", "dead letters are")
+        say(f"{gone} no longer in topic {topic} and not compared.")
 
 
 def doctor(options: Options) -> int:

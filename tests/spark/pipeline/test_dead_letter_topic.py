@@ -50,14 +50,16 @@ def broker() -> Iterator[Broker]:
 class Pipeline:
     """A pipeline with a topic of its own for dead letters, and for rows if its sink is one."""
 
-    def __init__(self, broker: Broker, directory: Path, form: str = "parquet") -> None:
+    def __init__(
+        self, broker: Broker, directory: Path, form: str = "parquet", delivery: str = "exactly-once"
+    ) -> None:
         self.broker = broker
         self.form = form
         self.letters_topic = broker.create_topic()
         self.name = self.letters_topic  # so that each has its own topic of notes
         self._sink = f'format = "{form}"'
         if form == "topic":
-            self._sink += f'\ntopic = "{broker.create_topic()}"'
+            self._sink += f'\ntopic = "{broker.create_topic()}"\ndelivery = "{delivery}"'
         self._directory = directory
         self.topics = FakeTopics(1)
         self.description = self.described()
@@ -298,6 +300,8 @@ def test_the_guarantee_is_that_of_the_sink(broker: Broker, tmp_path: Path) -> No
         directory = tmp_path / form
         directory.mkdir()
         said.append(guarantee_of(Pipeline(broker, directory, form).description))
+    repeating = Pipeline(broker, tmp_path, "topic", delivery="at-least-once").description
+    assert guarantee_of(repeating) == "each at least once, before the offsets of its batch"
     assert said == 3 * ["each once, after the commit of its batch"] + [
         "each once, in the transaction of its batch"
     ]

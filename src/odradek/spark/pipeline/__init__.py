@@ -16,7 +16,8 @@
     transforms   what stages may say; stages runs them, stage_state keeps what they keep, staged_source is
                  what their queries read
     local_paths  paths as Spark takes them             row_files    rows as Parquet files, all of them
-    topic_sink   a topic as the table; topic_counting finds what a pipeline has in the topics that it writes
+    topic_sink   a topic as the table; topic_counting finds what a pipeline has in
+                 the topics that it writes, topic_letters_proof compares its dead letters with the ledger
     executors    looks at those of a cluster; executor_look is what their tasks do
 
 Invariant: a batch's rows, dead letters and offsets become visible by one rename, or by one commit of the

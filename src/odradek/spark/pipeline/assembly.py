@@ -259,7 +259,18 @@ def diagnose(description: Description) -> list[Finding]:
 
 
 def verify_table(description: Description, spark: Any = None) -> Findings:
-    """Count the table against its topics; see `verifying`. Raises OdradekError."""
+    """Count the sink and the topic of dead letters against the topics. Raises OdradekError."""
+    from odradek.spark.pipeline.formats import table_of
+    from odradek.spark.pipeline.topic_letters_proof import check_letters
+
+    found = _verify_sink(description, spark)
+    if description.letters_topic:
+        check_letters(found, description, table_of(description).ledger)
+    return found
+
+
+def _verify_sink(description: Description, spark: Any) -> Findings:
+    """Count the sink against its topics; see `verifying`."""
     reading = parse_options(
         source_options(description) | {"subscribe": ",".join(description.topics), "failOnDataLoss": "false"}
     ).reading

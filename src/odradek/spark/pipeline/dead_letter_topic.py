@@ -12,8 +12,8 @@ commits leaves work for the next one, and no letter is lost or sent twice.
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,10 +25,11 @@ import pyarrow.parquet as pq
 from odradek.base.closing import Closing
 from odradek.base.errors import ApiError, OdradekError, SettingError
 from odradek.client.blocking.producer import Producer
+from odradek.spark.brokers import committed_ranges
 from odradek.spark.marker_topic import FENCED, Notes, transactional_producer
 from odradek.spark.pipeline.dead_letters import checked_files
 from odradek.spark.pipeline.description import TOPIC, Description
-from odradek.spark.pipeline.ledger import DEAD_LETTERS, Commit, Table, TableRefused
+from odradek.spark.pipeline.ledger import DEAD_LETTERS, Table, TableRefused
 from odradek.spark.pipeline.topic_rows import ORIGIN_HEADER, origins_of
 
 ERROR_HEADER: Final = "odradek.error"
@@ -108,10 +109,21 @@ class LetterNote:
     batch: int
     committed_at_ms: int
     """When that batch was committed: another table has no batch of that number and time. 0 for batch 0."""
+    starts: Mapping[str, int] = field(default_factory=dict)
+    """Of each partition of their topic where those of this table begin; 0 where none is named."""
 
     def text(self) -> str:
         """The note as the topic keeps it."""
-        return json.dumps({"batch": self.batch, "committed_at_ms": self.committed_at_ms})
+        return json.dumps(asdict(self))
+
+    def is_of(self, ledger: Table) -> bool:
+        """Whether it is about this table."""
+        if self.batch == 0:
+            return True
+        return (
+            self.batch in ledger.batches()
+            and ledger.commit(self.batch).committed_at_ms == self.committed_at_ms
+        )
 
 
 def letter_note_of(text: str | None) -> LetterNote | None:
@@ -120,9 +132,20 @@ def letter_note_of(text: str | None) -> LetterNote | None:
         return None
     try:
         found = json.loads(text)
-        return LetterNote(int(found["batch"]), int(found["committed_at_ms"]))
-    except (ValueError, KeyError, TypeError):
+        starts = {str(partition): int(start) for partition, start in found.get("starts", {}).items()}
+        return LetterNote(int(found["batch"]), int(found["committed_at_ms"]), starts)
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise TableRefused("the note on dead letters cannot be read by this version of odradek") from None
+
+
+def newest_letter_note(description: Description) -> LetterNote | None:
+    """What is noted of a table's dead letters, None before the first run. Raises OdradekError."""
+    key = _note_key(description.letters_topic)
+    return letter_note_of(Notes(description.brokers, description.marker_topic, key).newest())
+
+
+def _note_key(letters_topic: str) -> str:
+    return f"dead letters/{letters_topic}"  # no topic's name has a space
 
 
 class TableLetters(Closing):
@@ -135,7 +158,6 @@ class TableLetters(Closing):
     def __init__(self, description: Description, ledger: Table) -> None:
         self._described = description
         self._ledger = ledger
-        self._key = f"dead letters/{description.letters_topic}"  # no topic's name has a space
         # None until `begin`.
         self._producer: Producer | None = None
         self._sent = LetterNote(0, 0)
@@ -147,9 +169,11 @@ class TableLetters(Closing):
         self._producer = transactional_producer(
             described.brokers, described.marker_topic, f"odradek-pipeline/{described.name}/dead-letters"
         )
-        note = letter_note_of(Notes(described.brokers, described.marker_topic, self._key).newest())
-        if note is None or not self._is_of_this_table(note):
-            self._send([], self._newest())
+        note = newest_letter_note(described)
+        if note is None or not note.is_of(self._ledger):
+            ranges = committed_ranges(described.brokers.reading(described.letters_topic))
+            starts = {str(one.topic_partition.partition): one.end for one in ranges}
+            self._send([], self._newest(starts))
         else:
             self._sent = note
         self.send_pending()
@@ -162,7 +186,7 @@ class TableLetters(Closing):
 
     def send_pending(self) -> None:
         """Send the dead letters of all batches that have not been sent. Raises OdradekError."""
-        newest = self._newest()
+        newest = self._newest(self._sent.starts)
         if newest == self._sent:
             return
         files: list[Path] = []
@@ -172,14 +196,9 @@ class TableLetters(Closing):
         # Without files, too, so that no later run has to look at these batches again.
         self._send(files, newest)
 
-    def _newest(self) -> LetterNote:
+    def _newest(self, starts: Mapping[str, int]) -> LetterNote:
         last = self._ledger.last()
-        return _note(last) if last else LetterNote(0, 0)
-
-    def _is_of_this_table(self, note: LetterNote) -> bool:
-        if note.batch == 0:
-            return True
-        return note.batch in self._ledger.batches() and _note(self._ledger.commit(note.batch)) == note
+        return LetterNote(last.batch, last.committed_at_ms, starts) if last else LetterNote(0, 0, starts)
 
     def _send(self, files: list[Path], note: LetterNote) -> None:
         producer, described = self._producer, self._described
@@ -188,7 +207,11 @@ class TableLetters(Closing):
             producer.begin_transaction()
             try:
                 send_letters(producer, described, files)
-                producer.send(described.marker_topic, value=note.text().encode(), key=self._key.encode())
+                producer.send(
+                    described.marker_topic,
+                    value=note.text().encode(),
+                    key=_note_key(described.letters_topic).encode(),
+                )
             except BaseException:
                 producer.abort_transaction()
                 raise
@@ -204,7 +227,3 @@ class TableLetters(Closing):
                 f" not confirmed their dead letters, which the next run sends: {error}"
             ) from error
         self._sent = note
-
-
-def _note(commit: Commit) -> LetterNote:
-    return LetterNote(commit.batch, commit.committed_at_ms)

@@ -265,6 +265,7 @@ class Engine:
             state=written.state,
             is_replay=True,
             may_repeat=self._description.may_repeat,
+            letters_topic="",
         )
         self._publish(staging, commit)
         self._upkeep(commit)
@@ -362,6 +363,7 @@ class Engine:
             stages=stages_of(self._description.transforms),
             state=written.state,
             may_repeat=self._description.may_repeat,
+            letters_topic=self._description.letters_topic,
         )
 
     def _commit_to_group(self, plan: Plan) -> None:

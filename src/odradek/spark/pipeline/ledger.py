@@ -97,6 +97,8 @@ class Commit:
     """Whether it read all dead letters that were open, and no topic; see `dead_letters`."""
     may_repeat: bool = False
     """Whether its rows may be in the topic that they went to more than once."""
+    letters_topic: str = ""
+    """The topic that its dead letters are also sent to; "" for none."""
     version: int = _VERSION
 
 

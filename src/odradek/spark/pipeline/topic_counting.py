@@ -1,20 +1,22 @@
 """Counts what a pipeline has in the topics that it writes, by the headers of their records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from odradek.client.cluster import Offsets
 from odradek.spark.brokers import committed_ranges
+from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.description import Description
-from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
+from odradek.spark.pipeline.ledger import Table, TableRefused
 from odradek.spark.pipeline.planning import View, partition_offsets
 from odradek.spark.pipeline.row_offsets import without
 from odradek.spark.pipeline.topic_rows import origins_in
 from odradek.spark.pipeline.topic_sink import TopicTable
 from odradek.spark.pipeline.verifying import Findings, LakeOffsets, ReadOffsets, verify
-from odradek.spark.pipeline.verifying_replays import replays_of
+from odradek.spark.pipeline.verifying_replays import readable_commits, replays_of
 from odradek.spark.range_reader import read_range
 
 
@@ -41,8 +43,7 @@ def sink_offsets(description: Description) -> LakeOffsets:
         raise TableRefused(
             f"{topic} is compacted, and only a topic that still has all records can be counted"
         )
-    options = description.brokers.reading(topic)
-    ranges = committed_ranges(options)
+    ranges = committed_ranges(description.brokers.reading(topic))
     lost = [one.topic_partition for one in ranges if one.start]
     if lost:
         raise TableRefused(
@@ -50,8 +51,28 @@ def sink_offsets(description: Description) -> LakeOffsets:
             " still has all records can be counted"
         )
 
+    return _origins(description, ranges)
+
+
+def letter_offsets(description: Description, starts: Mapping[str, int]) -> tuple[LakeOffsets, bool]:
+    """Where the records of the topic of dead letters come from, and whether it has lost its first ones.
+
+    `starts` are the offsets that those of this table begin at.
+    """
+    ranges, has_lost = [], False
+    for one in committed_ranges(description.brokers.reading(description.letters_topic)):
+        start = starts.get(str(one.topic_partition.partition), 0)
+        has_lost |= start < one.start
+        ranges.append(replace(one, start=max(start, one.start), end=max(start, one.end)))
+    return _origins(description, ranges), has_lost
+
+
+def _origins(description: Description, ranges: Sequence[OffsetRange]) -> LakeOffsets:
+    """Where the records in these ranges of a topic come from."""
+
     def batches() -> Iterator[Any]:
         for one in ranges:
+            options = description.brokers.reading(one.topic_partition.topic)
             yield from read_range(one, options.reading)
 
     return origins_in(batches(), description.name)
@@ -59,15 +80,7 @@ def sink_offsets(description: Description) -> LakeOffsets:
 
 def may_have_repeated(description: Description, ledger: Table) -> bool:
     """Whether rows may be in the topic more than once, as the description says now or said earlier."""
-    return description.may_repeat or any(one.may_repeat for one in _readable(ledger))
-
-
-def _readable(ledger: Table) -> Iterator[Commit]:
-    for batch in ledger.batches():
-        try:
-            yield ledger.commit(batch)
-        except TableRefused:  # `verify` names it
-            continue
+    return description.may_repeat or any(one.may_repeat for one in readable_commits(ledger))
 
 
 def each_once(rows: LakeOffsets, ledger: Table, following: Offsets) -> LakeOffsets:

@@ -76,6 +76,12 @@ class Findings:
     """Offsets of the table's ranges that the topics no longer have."""
     repeated: int = 0
     """Rows in a topic that were sent again, or are of a batch that was not committed, as is permitted."""
+    letters_sent: int = 0
+    """Dead letters that are also in their topic; see `topic_letters_proof`."""
+    letters_pending: int = 0
+    """Those that the next run sends there."""
+    letters_gone: int = 0
+    """Those that it no longer has."""
     faults: list[str] = field(default_factory=list)
     """A sentence for each thing that is wrong, at most FAULTS_MAX; empty if every record is there once."""
     fault_count: int = 0

@@ -7,7 +7,7 @@ The dead letters of batch 1 stay where they are: with its rows they are what it 
 do not say which batch they are of; there the row of offset 3 is left out of what batch 1 has.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,15 +52,11 @@ def replays_of(ledger: Table) -> Replays:
     still: PartitionOffsets = {}
     opened: dict[int, PartitionOffsets] = {}
     taken: dict[int, PartitionOffsets] = {}
-    for batch in ledger.batches():
-        try:
-            commit = ledger.commit(batch)
-        except TableRefused:
-            continue
-        letters = _letters(ledger, commit)
+    for commit in readable_commits(ledger):
+        letters = letters_of(ledger, commit)
         if commit.is_replay:
-            opened[batch] = still
-            taken[batch] = without(still, letters)
+            opened[commit.batch] = still
+            taken[commit.batch] = without(still, letters)
             still = letters
         else:
             still = joined(still, letters)
@@ -95,7 +91,17 @@ def rows_of_replay(
     return common(rows, replays.taken.get(commit.batch, {}))
 
 
-def _letters(ledger: Table, commit: Commit) -> PartitionOffsets:
+def readable_commits(ledger: Table) -> Iterator[Commit]:
+    """The commits of a ledger but those that are damaged."""
+    for batch in ledger.batches():
+        try:
+            yield ledger.commit(batch)
+        except TableRefused:  # `verify` names it
+            continue
+
+
+def letters_of(ledger: Table, commit: Commit) -> PartitionOffsets:
+    """The dead letters of a batch; files that cannot be read are left out."""
     found: PartitionOffsets = {}
     for name in letter_files(commit):
         found = joined(found, _offsets(ledger.directory_of(commit.batch) / name))
