@@ -86,7 +86,7 @@ class FakeTopics:
             raise OdradekError(self.group_fault)
         self.group = dict(offsets)
 
-    def records(self, wanted: OffsetRange) -> Iterator[tuple[int, bytes]]:
+    def records(self, wanted: OffsetRange) -> Iterator[tuple[int, bytes | None]]:
         log = self.logs[wanted.topic_partition.partition]
         start = max(wanted.start, self.earliest.get(wanted.topic_partition.partition, 0))
         for offset in range(start, wanted.end):
@@ -145,7 +145,7 @@ class FakeJob:
             if not places:
                 continue
             rows = {
-                "_topic": [FLIGHTS] * len(places),
+                "_topic": [partition.topic] * len(places),
                 "_partition": pa.array([partition.partition] * len(places), pa.int32()),
                 "_offset": [records[place][0] for place in places],
             }

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,19 @@ def test_a_field_whose_type_was_changed_is_refused(tmp_path: Path) -> None:
     run(described(tmp_path), topics)
     with pytest.raises(TableRefused, match=r"field n is a long .* and a string"):
         run(described(tmp_path, decode='fields = { n = "string" }'), topics)
+
+
+def test_a_table_that_was_deleted_is_begun_anew_with_all_records(tmp_path: Path) -> None:
+    """Nothing but the table knows how far it was: no checkpoint and no group passes over records."""
+    topics = FakeTopics(1)
+    topics.logs[0] = [value(n=1), value(n=2)]
+    description = described(tmp_path)
+    run(description, topics)
+    shutil.rmtree(description.table)
+    topics.logs[0].append(value(n=3))
+    assert run(description, topics).commits[0].batch == 1
+    assert [row["n"] for row in rows_of(description)] == [1, 2, 3]
+    assert verified(description, topics).faults == []
 
 
 def test_a_table_that_was_changed_is_found_out(tmp_path: Path) -> None:
