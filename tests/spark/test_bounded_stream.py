@@ -1,4 +1,7 @@
-"""Streams with bounded batches, where PySpark has them (4.2 and later: `./dev spark-lane 4.2.1`)."""
+"""Streams with bounded batches, where PySpark has them (4.2 and later: `./dev spark 4.2.1`).
+
+`./dev spark 4.2.0 --client` has no Spark, and leaves out the query.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +29,12 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
+    import pyspark
+
     from odradek.spark.session import spark_session
 
+    if not (Path(pyspark.__file__).parent / "jars").is_dir():
+        pytest.skip("PySpark's client has no Spark")
     session = spark_session("test-bounded-stream")
     yield session
     session.stop()

@@ -47,6 +47,14 @@ def test_the_version_is_installed_once_and_comes_first(runs: Runs, tmp_path: Pat
     assert "tests/spark/test_bounded_stream.py" not in second
 
 
+def test_the_client_comes_without_spark_and_runs_no_query(runs: Runs, tmp_path: Path) -> None:
+    assert spark_lane.main(["4.2.0", "--client"]) == 3
+    (install, _), (tests, paths) = runs.ran
+    assert install[-2:] == ["--no-deps", "pyspark-client==4.2.0"]
+    assert paths["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path / "build" / "pyspark-client-4.2.0")
+    assert tests[-2:] == ["0", "tests/spark/test_bounded_stream.py"]
+
+
 @pytest.mark.parametrize("text", ["4.2", "latest", "4.2.1; rm", "../4.2.1"])
 def test_what_is_no_version_is_refused(text: str, runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as refused:
