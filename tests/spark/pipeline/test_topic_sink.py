@@ -20,7 +20,7 @@ from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.producer import Producer
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline import topic_sink
-from odradek.spark.pipeline.description import Description, read_description
+from odradek.spark.pipeline.description import DELIVERIES, Description, read_description
 from odradek.spark.pipeline.engine import Engine, Step, Written
 from odradek.spark.pipeline.fields import Fields
 from odradek.spark.pipeline.lake import LEDGER, Marker
@@ -35,6 +35,9 @@ from tests.spark.pipeline.fake_topics import described as of_table
 
 pytest.importorskip("pyspark")
 pytestmark = [pytest.mark.integration]
+
+
+OFFSETS = "_odradek-pipeline-"
 
 
 class Killed(BaseException):
@@ -269,6 +272,32 @@ def test_a_run_elsewhere_that_at_least_once_cannot_fence_is_said(
         run(description, source())
 
 
+def test_at_least_once_goes_on_behind_a_transaction_that_was_left_open(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an exactly-once run that was killed: it is not fenced, and holds the marker back until it ends."""
+    from confluent_kafka import Producer as Other
+
+    sink = broker.create_topic()
+    description, topics = described(broker, tmp_path, sink, delivery=AT_LEAST_ONCE), source()
+    broker.create_topic(description.marker_topic, configs={"cleanup.policy": "compact"})
+    other = Other({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"left-{sink}"})
+    other.init_transactions(30)
+    other.begin_transaction()
+    other.produce(description.marker_topic, b"left", sink.encode())
+    assert other.flush(30) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(RepeatingWriter, "_seen_max_s", 0)
+        with pytest.raises(
+            OdradekError, match=f"batch 1 is committed, and cannot be read in {OFFSETS}{sink}"
+        ):
+            run(description, topics)
+    broker.clock.advance(seconds=120)
+    assert [one.batch for one in run(description, topics).commits] == [2]
+    assert values(broker, sink) == [0, 1, 2]
+    assert verified(description, topics).faults == []
+
+
 def test_a_run_elsewhere_fences_the_one_before(broker: Broker, tmp_path: Path) -> None:
     """Its lock is on another machine; the transactional id is the lock of both."""
     sink = broker.create_topic()
@@ -388,9 +417,12 @@ def test_a_topic_that_lost_its_first_records_is_not_counted(broker: Broker, tmp_
         sink_offsets(description)
 
 
-def test_a_record_that_the_broker_refuses_leaves_nothing(broker: Broker, tmp_path: Path) -> None:
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_a_record_that_the_broker_refuses_leaves_no_batch(
+    delivery: str, broker: Broker, tmp_path: Path
+) -> None:
     sink = broker.create_topic(configs={"max.message.bytes": 80})
-    description, topics = described(broker, tmp_path, sink), source()
+    description, topics = described(broker, tmp_path, sink, delivery=delivery), source()
     with pytest.raises(OdradekError, match=f"topic {sink} has not confirmed the batch"):
         run(description, topics)
     assert MarkerLog(description).state().marker is None

@@ -50,7 +50,6 @@ def sink_offsets(description: Description) -> LakeOffsets:
             f"{lost[0]} begins after its first record, because of retention or a deletion: only a topic that"
             " still has all records can be counted"
         )
-
     return _origins(description, ranges)
 
 
