@@ -26,6 +26,7 @@ pytestmark = pytest.mark.timeout(1200)  # the first batch of a session is slow o
 
 PARTITIONS = 2
 RECORDS = 400
+LETTERS = 20
 RUN_TIMEOUT_S = 900
 MODULE = "def half(number):\n    return number // 2\n"
 TRANSFORM = """\
@@ -76,6 +77,22 @@ def source() -> Iterator[Broker]:
         yield running
 
 
+def described(
+    source: Broker, directory: Path, name: str, decode: str, sink: str = "", **given: str
+) -> Description:
+    """A pipeline of the records into `<name>_table`, in two batches; `given` are settings of Spark's."""
+    settings = "".join(
+        f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in (driver_settings() | given).items()
+    )
+    file = directory / f"{name}.toml"
+    file.write_text(
+        f'[source]\nbootstrap_servers = "{source.bootstrap_servers}"\ntopics = ["flights"]\n'
+        f"[decode]\n{decode}\n[batch]\nrecords_max = {RECORDS // 2}\n[spark.settings]\n{settings}"
+        f'[sink]\npath = "{name}_table"\n{sink}'
+    )
+    return read_description(file)
+
+
 @pytest.fixture
 def descriptions(source: Broker, tmp_path: Path) -> list[Description]:
     """A pipeline of each main kind, all of one topic."""
@@ -83,18 +100,8 @@ def descriptions(source: Broker, tmp_path: Path) -> list[Description]:
     module = tmp_path / "elsewhere" / "halves_of.py"
     module.parent.mkdir()
     module.write_text(MODULE)
-    given = driver_settings() | {"spark.submit.pyFiles": str(module)}
-    settings = "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in given.items())
-    found = []
-    for name, (decode, more) in SINKS.items():
-        file = tmp_path / f"{name}.toml"
-        file.write_text(
-            f'[source]\nbootstrap_servers = "{source.bootstrap_servers}"\ntopics = ["flights"]\n'
-            f"[decode]\n{decode}\n[batch]\nrecords_max = {RECORDS // 2}\n[spark.settings]\n{settings}"
-            f'[sink]\npath = "{name}_table"\n{more}'
-        )
-        found.append(read_description(file))
-    return found
+    files = {"spark.submit.pyFiles": str(module)}
+    return [described(source, tmp_path, name, *SINKS[name], **files) for name in SINKS]
 
 
 def started(verb: str, descriptions: list[Description], log: Path, *more: str) -> subprocess.Popen[bytes]:
@@ -151,3 +158,37 @@ def test_a_worker_that_is_killed_costs_no_record(
         again = started("run", descriptions, log, "--once", "--master", cluster.url)
         assert again.wait(RUN_TIMEOUT_S) == 0, (sentence, log.read_text())
     is_there_once(source, descriptions)
+
+
+def test_dead_letters_come_back_and_files_are_compacted_on_a_cluster(
+    cluster: SparkCluster, source: Broker, tmp_path: Path
+) -> None:
+    """The last records have a field that is not known at first; each batch leaves small files."""
+    log = tmp_path / "commands.log"
+    strict = 'format = "json"\nnew_fields = "dead-letter"\nfields = {{ {} }}'
+    sink = 'format = "delta"\n[compact]\nkeep_hours = 0\n'
+    producer = Producer({"bootstrap.servers": source.bootstrap_servers})
+    for number in range(LETTERS):
+        producer.produce("flights", b'{"n": %d, "gate": "B4"}' % (RECORDS + number), partition=0)
+    assert producer.flush(WAIT_S_MAX) == 0
+
+    def done(verb: str, fields: str, *more: str) -> Description:
+        description = described(source, tmp_path, "gates", strict.format(fields), sink)
+        command = started(verb, [description], log, *more, "--master", cluster.url)
+        assert command.wait(RUN_TIMEOUT_S) == 0, log.read_text()
+        return description
+
+    done("run", 'n = "long"', "--once")
+    mended = 'n = "long", gate = "string"'
+    done("replay", mended)
+    assert f"{LETTERS} dead letters taken back, {LETTERS} rows." in log.read_text()
+    table = done("compact", mended).table
+    assert "small files became 1" in log.read_text()
+    (left,) = table.glob("*.parquet")
+    rows = ds.dataset(str(left)).to_table(["n", "gate"]).to_pylist()
+    wanted = [{"n": n, "gate": None if n < RECORDS else "B4"} for n in range(RECORDS + LETTERS)]
+    assert sorted(rows, key=lambda row: row["n"]) == wanted
+    done("verify", mended)
+    assert (
+        f"{RECORDS + LETTERS} records of the topics compared: each is in the table once." in log.read_text()
+    )
