@@ -16,9 +16,9 @@ from odradek.client.administering import Admin
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.groups import describe_group, list_group_offsets
 from odradek.client.core.admin.lag import Lag, group_lag
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.group_description import GroupDescription
 from odradek.client.leader_connections import LeaderConnections
-from odradek.client.record_reader import FetchedRecord
 from odradek.client.topic_reader import TopicReader
 from odradek.net.request_pipeline import ConnectionFailed
 
@@ -118,5 +118,5 @@ class _Counting(TopicReader):
         """How many records were read; only of partitions that have some."""
         super().__init__(config, topic, numbers)
 
-    def on_record(self, partition: TopicPartition, record: FetchedRecord) -> None:
+    def on_record(self, partition: TopicPartition, record: ConsumerRecord) -> None:
         self.counts[partition] += 1

@@ -17,19 +17,19 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.client.choices import ISOLATION_LEVELS
 from odradek.client.configuration import ClientConfig
-from odradek.client.fetched_batches import whole_batches
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.partitioning import partition_of_key
-from odradek.client.record_reader import FetchedRecord
 from odradek.client.refusal import raise_for
 from odradek.client.topic_reader import TopicReader
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
 from odradek.records.framing import iter_records
+from odradek.records.header import read_header
 from odradek.testing.deadline import Deadline, WaitTimeout
 from odradek.testing.own_client import own_client
-from odradek.testing.topic_records import Content, TestRecord, as_bytes, header_bytes, of_log
+from odradek.testing.topic_records import Content, TestRecord, as_bytes, header_bytes, of_consumer, of_log
 from odradek.wire.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -80,9 +80,9 @@ class Reader(TopicReader):
         """All records read so far: partition by partition, in offset order."""
         return [record for records in self.records.values() for record in records]
 
-    def on_record(self, partition: TopicPartition, record: FetchedRecord) -> None:
+    def on_record(self, partition: TopicPartition, record: ConsumerRecord) -> None:
         """See `TopicReader.on_record`."""
-        self.records[partition].append(of_log(*partition, record))
+        self.records[partition].append(of_consumer(record))
 
 
 class TopicAccess:
@@ -166,7 +166,7 @@ class TopicAccess:
                 where = TopicPartition(topic, chosen)
                 for built in _batches(contents, key_sent, headers_sent, timestamp_ms):
                     first = _append(leaders, where, built)
-                    (_, header), *_ = whole_batches(built)
+                    header = read_header(built)
                     sent += [
                         of_log(topic, chosen, one._replace(offset=first + one.offset))
                         for one in iter_records(built, header)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
-from odradek.client.record_reader import FetchedRecord
+from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.records.framing import NamedHeaders, Record, named
 
 Content: TypeAlias = bytes | str | None
@@ -42,17 +42,22 @@ class TestRecord:
         return json.loads(self.text)
 
 
-def of_log(topic: str, partition: int, record: Record | FetchedRecord) -> TestRecord:
-    """Returns a record that was read from a batch."""
-    return TestRecord(
-        topic,
-        partition,
-        record.offset,
-        record.key,
-        record.value,
-        named(record.headers),
-        _EPOCH + timedelta(milliseconds=record.timestamp_ms),
-    )
+def of_log(topic: str, partition: int, record: Record) -> TestRecord:
+    """A record of a batch."""
+    _, timestamp_ms, key, value, headers = record
+    return TestRecord(topic, partition, record.offset, key, value, named(headers), _moment(timestamp_ms))
+
+
+def of_consumer(record: ConsumerRecord) -> TestRecord:
+    """A record that a consumer would get, without deserializers."""
+    topic, partition, offset, timestamp_ms, key, value, headers, _, _ = record
+    assert key is None or isinstance(key, bytes)
+    assert value is None or isinstance(value, bytes)
+    return TestRecord(topic, partition, offset, key, value, headers, _moment(timestamp_ms))
+
+
+def _moment(timestamp_ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=timestamp_ms)
 
 
 def as_bytes(content: Content) -> bytes | None:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
-from odradek.client.fetched_batches import whole_batches
 from odradek.client.refusal import known_code, raise_for
 from odradek.metadata.codec import StateDocument
 from odradek.records.control import is_abort_marker
 from odradek.records.framing import iter_records
+from odradek.records.header import iter_headers
 from odradek.records.isolation import AbortedTransactions
 from odradek.testing.application.checks import (
     PromiseBroken,
@@ -401,7 +401,7 @@ def _committed(leader: SimNode, partition: TopicPartition) -> list[TestRecord]:
             [AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted_transactions or ()]
         )
         data = read.held_records
-        for at, header in whole_batches(data):
+        for at, header in iter_headers(data):
             is_abort = header.is_control and is_abort_marker(data[at : at + header.size_bytes])
             if not aborted.hides(header, is_abort):
                 found += [of_log(*partition, record) for record in iter_records(data, header, at)]

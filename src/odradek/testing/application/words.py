@@ -13,8 +13,8 @@ from dataclasses import fields
 from typing import Any, Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.client.fetched_batches import whole_batches
 from odradek.client.refusal import known_code
+from odradek.records.header import iter_headers
 from odradek.testing.application.traffic import Exchange
 from odradek.wire.message import Structure
 
@@ -72,7 +72,7 @@ def _produced(request: Any, answer: Any) -> str:  # noqa: ANN401 - of the API's 
         for part in topic.partition_responses
     ]
     counts = [
-        sum(header.record_count for _, header in whole_batches(part.records or b""))
+        sum(header.record_count for _, header in iter_headers(part.records or b""))
         for topic in request.topic_data
         for part in topic.partition_data
     ]
@@ -88,7 +88,7 @@ def _fetched(request: Any, answer: Any) -> str:  # noqa: ANN401 - of the API's c
     read = []
     for topic in answer.responses:
         for part in topic.partitions:
-            headers = [header for _, header in whole_batches(part.records or b"")]
+            headers = [header for _, header in iter_headers(part.records or b"")]
             if headers:
                 first, end = headers[0].base_offset, headers[-1].next_offset
                 read.append(_range(topic.topic, part.partition_index, first, end - first))
