@@ -11,7 +11,7 @@ missing.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from inspect import signature
+from inspect import Signature, signature
 from operator import index
 from types import NoneType, UnionType
 from typing import Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -36,13 +36,18 @@ def check_arguments(
     """Raises TypeError, with a sentence, for arguments that the function does not take."""
     hints = _hints(function)
     try:
-        bound = signature(function).bind(*arguments, **named)
+        bound = _signature(function).bind(*arguments, **named)
     except TypeError as refused:
         raise TypeError(f"{function.__name__}: {refused}") from None
     for name, value in bound.arguments.items():
         fault = _fault(name, value, hints[name])
         if fault is not None:
             raise TypeError(f"{function.__name__}: {fault}")
+
+
+@cache
+def _signature(function: Callable[..., object]) -> Signature:
+    return signature(function)
 
 
 @cache
