@@ -47,7 +47,8 @@ def producer(broker: Broker) -> Iterator[Producer]:
 def test_both_producers_have_the_same_methods_and_describe_them() -> None:
     names = {name for name in vars(Producer) if not name.startswith("_")}
     of_aio = {name for name in vars(odradek.aio.Producer) if not name.startswith("_")}
-    assert names == of_aio - {"abandon", "add", "add_later", "max_block_ms", "send_and_wait", "until"}
+    of_shell = {"abandon", "add", "add_later", "give_by", "max_block_ms", "send_and_wait", "until"}
+    assert names == of_aio - of_shell
     for name in names:
         assert (getattr(Producer, name).__doc__ or "").strip(), name
     for name in ("send", "produce_batch"):
@@ -333,7 +334,7 @@ def test_a_callback_may_not_wait(broker: Broker) -> None:
     broker.create_topic("back", partitions=1)
     refused: list[str] = []
     with Producer(broker.bootstrap_servers, linger_ms=60_000) as producer:
-        second = Delivery(producer._network)
+        second = Delivery(producer._network, producer._ended)
 
         def call(_: object) -> None:
             for use in (lambda: producer.send("back"), producer.flush, second.result, producer.close):
@@ -351,7 +352,7 @@ def test_a_callback_may_not_wait(broker: Broker) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_process_is_told_to_make_its_own(producer: Producer, broker: Broker) -> None:
-    delivery = Delivery(producer._network)
+    delivery = Delivery(producer._network, producer._ended)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - another process

@@ -114,8 +114,8 @@ class Producer(Generic[K, V]):
         self.interceptors = ProducerInterceptors(interceptors)
         """What sees records pass."""
         self._is_watched = bool(self.interceptors)
-        self.give: Give | None = None
-        """What gives outcomes to records' receivers; None: the receivers are futures of the loop."""
+        # What gives outcomes to records' receivers; None: the receivers are futures of the loop.
+        self._give: Give | None = None
         # None until the first call, which has a running loop.
         self._parts: _Running | None = None
         self._transactions: Transactions | None = None
@@ -124,6 +124,12 @@ class Producer(Generic[K, V]):
         # Whether a turn of the loop is to come in which the driver looks at what was appended.
         self._is_kicked = False
         self._is_closed = False
+
+    def give_by(self, give: Give) -> None:
+        """Called before all else where receivers are no futures: `give` gives them outcomes."""
+        self._check_home()
+        assert self._parts is None
+        self._give = give
 
     @property
     def max_block_ms(self) -> int:
@@ -184,7 +190,7 @@ class Producer(Generic[K, V]):
     def add(self, record: Outgoing, receiver: object) -> bool:
         """Add a record that was checked already; False if that cannot be done without waiting.
 
-        What becomes of it is given to `receiver` (`give`). Raises ApiError as `send` does.
+        What becomes of it is given to `receiver` (`give_by`). Raises ApiError as `send` does.
         """
         return self._add(record, receiver, self._running())
 
@@ -485,7 +491,7 @@ class Producer(Generic[K, V]):
             core,
             loop,
             driver.pump,
-            self.give or (give_futures if transaction is None else give_quietly),
+            self._give or (give_futures if transaction is None else give_quietly),
             self.interceptors.acknowledged if self._is_watched else None,
             is_transactional=transaction is not None,
         )

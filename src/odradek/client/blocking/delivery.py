@@ -63,9 +63,10 @@ class Delivery(_Delivery[Receipt]):
     nothing is sent. Cancelling it does not keep the record from being sent.
     """
 
-    def __init__(self, network: NetworkThread) -> None:
+    def __init__(self, network: NetworkThread, ended: threading.Condition) -> None:
+        """`ended` is the lock that all deliveries of a producer share; their threads wait on it."""
         # The fields of a future, as its own `__init__` makes them, but for the lock.
-        self._condition = network.ended
+        self._condition = ended
         self._state = PENDING
         self._result: Receipt | None = None
         self._exception: BaseException | None = None
@@ -97,7 +98,7 @@ class Delivery(_Delivery[Receipt]):
 def give_deliveries(
     ended: threading.Condition, deliveries: Sequence[Delivery], found: Sequence[Receipt | ApiError]
 ) -> None:
-    """`Give` for deliveries of one network thread, called on it; `ended` is the lock that they share."""
+    """`Give` for deliveries of one producer, called on its network thread; they share the lock `ended`."""
     with ended:
         left = [
             (one, outcome)

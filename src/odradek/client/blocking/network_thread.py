@@ -19,7 +19,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from odradek.client.aio.home import Misuse, forked
 from odradek.client.blocking.calls import Calls
@@ -43,8 +43,6 @@ class NetworkThread:
         # Guards the field below: nothing is given to the loop after the client was closed.
         self._lock = threading.Lock()
         self._is_closed = False
-        self.ended: Final = threading.Condition()
-        """Guards the outcomes of deliveries; their threads wait on it."""
         self._thread.start()
 
     def run(self, function: Function[T], calls: Calls | None = None) -> T:

@@ -10,6 +10,7 @@ of its own.
 
 import asyncio
 import logging
+import threading
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
@@ -81,7 +82,9 @@ class Producer(Closing, Generic[K, V]):
             **named,
         )
         self._network = NetworkThread("this producer", self._at_end)
-        self._producer.give = partial(give_deliveries, self._network.ended)
+        # Guards the outcomes of all deliveries.
+        self._ended = threading.Condition()
+        self._producer.give_by(partial(give_deliveries, self._ended))
         self._outbox = Outbox(self._producer, self._network)
         at_exit.call(self._flush_unclosed, self._end_unclosed)
 
@@ -102,7 +105,7 @@ class Producer(Closing, Generic[K, V]):
         numbers that cannot be, TypeError for what is not bytes, and what serializers raise.
         """
         record = self._producer.outgoing(topic, value, key, headers, partition, timestamp_ms)
-        delivery = Delivery(self._network)
+        delivery = Delivery(self._network, self._ended)
         self._outbox.put(record, delivery)
         return delivery
 
