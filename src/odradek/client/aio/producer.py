@@ -43,7 +43,7 @@ from odradek.client.aio.serializing import record_maker
 from odradek.client.aio.table_deliveries import TableReceipt
 from odradek.client.aio.topic_look import partition_count
 from odradek.client.core.membership.group_metadata import GroupMetadata
-from odradek.client.core.producer.batch import Batch
+from odradek.client.core.producer.batch import Batch, record_bytes_max
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.lack import MEMORY, Lack
 from odradek.client.core.producer.outgoing import Outgoing
@@ -157,11 +157,12 @@ class Producer(Generic[K, V]):
         record = self.outgoing(topic, value, key, headers, partition, timestamp_ms)
         if self._is_watched:
             record = self.interceptors.sent(record)
+        record_bytes = record_bytes_max(record.key, record.value, record.headers)
         try:
             running = self._running()
             future: asyncio.Future[Receipt] = running.driver.loop.create_future()
-            if not self._add(record, future, running):
-                await self.add_later(record, future, self._settings.max_block_ms)
+            if not self._add(record, future, record_bytes, running):
+                await self.add_later(record, future, record_bytes, self._settings.max_block_ms)
         except asyncio.CancelledError:
             self.interceptors.acknowledged(record.topic, None, interrupted())
             raise
@@ -187,24 +188,28 @@ class Producer(Generic[K, V]):
             )
         )
 
-    def add(self, record: Outgoing, receiver: object) -> bool:
+    def add(self, record: Outgoing, receiver: object, record_bytes: int) -> bool:
         """Add a record that was checked already; False if that cannot be done without waiting.
 
-        What becomes of it is given to `receiver` (`give_by`). Raises ApiError as `send` does.
+        What becomes of it is given to `receiver` (`give_by`); `record_bytes` is its `record_bytes_max`.
+        Raises ApiError as `send` does.
         """
-        return self._add(record, receiver, self._running())
+        return self._add(record, receiver, record_bytes, self._running())
 
-    async def add_later(self, record: Outgoing, receiver: object, max_block_ms: int) -> None:
+    async def add_later(
+        self, record: Outgoing, receiver: object, record_bytes: int, max_block_ms: int
+    ) -> None:
         """`add` as soon as that can be done. Raises ApiError if it cannot within this time."""
         try:
-            await self.until(partial(self._attempt, record, receiver, self._running()), max_block_ms)
+            attempt = partial(self._attempt, record, receiver, record_bytes, self._running())
+            await self.until(attempt, max_block_ms)
         except ApiError as error:
             self._not_added(error)
             raise
 
-    def _add(self, record: Outgoing, receiver: object, running: _Running) -> bool:
+    def _add(self, record: Outgoing, receiver: object, record_bytes: int, running: _Running) -> bool:
         try:
-            found = self._attempt(record, receiver, running)
+            found = self._attempt(record, receiver, record_bytes, running)
         except ApiError as error:
             self._not_added(error)
             raise
@@ -244,7 +249,9 @@ class Producer(Generic[K, V]):
         if self._transactions is not None:
             self._transactions.failed(error)
 
-    def _attempt(self, record: Outgoing, receiver: object, running: _Running) -> Batch | Lack:
+    def _attempt(
+        self, record: Outgoing, receiver: object, record_bytes: int, running: _Running
+    ) -> Batch | Lack:
         """Add a record to a batch of its partition, if that is known and there is memory for it."""
         driver, core, deliveries = running
         if self._transactions is not None:
@@ -257,7 +264,7 @@ class Producer(Generic[K, V]):
             return Lack(topic, named)
         if stamp_ms is None:
             stamp_ms = clock.wall_ms()
-        batch = core.append(partition, stamp_ms, key, value, headers, now_ms)
+        batch = core.append(partition, stamp_ms, key, value, headers, record_bytes, now_ms)
         if batch is None:
             return MEMORY
         deliveries.add(batch, receiver, stamp_ms)

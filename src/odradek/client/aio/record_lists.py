@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.aio.batch_adding import BatchAdding, Host
@@ -123,14 +122,14 @@ class RecordLists(BatchAdding):
 
     async def add(self, records: Sequence[Outgoing], delivery: ListDelivery) -> None:
         """Add all of them, which have one topic; those that cannot be added are refused in `delivery`."""
-        limit = self._settings.record_limit[0] - HEADER_BYTES
+        limit = self._settings.record_bytes_max
         batch_size = self._settings.batch_size - HEADER_BYTES
         now_ms = self._driver.clock.wall_ms()
         try:
             for count, record in enumerate(records, 1):
                 bytes_max = record_bytes_max(record.key, record.value, record.headers)
                 if bytes_max > limit:
-                    self._refuse(1, delivery, self._too_large(bytes_max))
+                    self._refuse(1, delivery, self._settings.too_large(bytes_max))
                     continue
                 choice = record.key if record.partition is None else record.partition
                 partition = self._places.get(choice) or await self._find(record, choice)
@@ -181,8 +180,3 @@ class RecordLists(BatchAdding):
     def _place(self, record: Outgoing) -> TopicPartition | Lack:
         found = self._core.placement.find(record.topic, record.key, record.partition, self._driver.now_ms)
         return Lack(record.topic, record.partition) if found is None else found
-
-    def _too_large(self, bytes_max: int) -> ApiError:
-        limit, name = self._settings.record_limit
-        said = f"the record takes up to {bytes_max + HEADER_BYTES} bytes, {name} is {limit}"
-        return ApiError(ErrorCode.MESSAGE_TOO_LARGE, said)

@@ -21,19 +21,21 @@ from odradek.client.aio.producer import Producer, closed
 from odradek.client.aio.record_arguments import interrupted
 from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.network_thread import NetworkThread
+from odradek.client.core.producer.batch import record_bytes_max
 from odradek.client.core.producer.outgoing import Outgoing
 
 ROOM: Final = 1 << 18
 # How many records are added in one turn of the loop, which nothing may hold for long.
 _IN_ONE_TURN: Final = 200
-# What a record takes beside its key, value and headers, roughly.
-_OVERHEAD: Final = 100
+# What a record's objects take beside the bytes that are sent, roughly.
+_OVERHEAD: Final = 64
 
 
 class _Put(NamedTuple):
     record: Outgoing
     delivery: Delivery
-    size: int
+    record_bytes: int
+    """Its `record_bytes_max`."""
     ends_s: float
     """When it fails, on the monotonic clock."""
 
@@ -69,13 +71,7 @@ class Outbox:
         self._network.check()
         record = self._interceptors.sent(record)
         _, value, key, headers, _, _ = record
-        size = _OVERHEAD
-        if value is not None:
-            size += len(value)
-        if key is not None:
-            size += len(key)
-        for name, content in headers:
-            size += len(name) + len(content or b"")
+        record_bytes = record_bytes_max(key, value, headers)
         is_put = False
         try:
             with self._lock:
@@ -83,9 +79,9 @@ class Outbox:
                     self._changed.wait()
                 if self._is_closed:
                     raise Misuse("this producer was closed")
-                self._put.append(_Put(record, delivery, size, time.monotonic() + self._max_block_s))
+                self._put.append(_Put(record, delivery, record_bytes, time.monotonic() + self._max_block_s))
                 is_put = True
-                self._size += size
+                self._size += record_bytes + _OVERHEAD
                 if not self._is_noticed:
                     self._network.post(self._take)
                     self._is_noticed = True
@@ -125,7 +121,7 @@ class Outbox:
         for _ in range(min(len(self._put), _IN_ONE_TURN)):
             one = self._put.popleft()
             if self._is_added(one):
-                freed += one.size
+                freed += one.record_bytes + _OVERHEAD
         self._free(freed)
         with self._changed:
             self._is_noticed = bool(self._put)
@@ -139,7 +135,7 @@ class Outbox:
             self._held[topic].append(one)
             return False
         try:
-            if self._producer.add(one.record, one.delivery):
+            if self._producer.add(one.record, one.delivery, one.record_bytes):
                 return True
         except Exception as error:
             self._fail(one, error)
@@ -156,10 +152,12 @@ class Outbox:
             while held:
                 left_ms = max(0, int((held[0].ends_s - time.monotonic()) * 1000))
                 try:
-                    await self._producer.add_later(held[0].record, held[0].delivery, left_ms)
+                    await self._producer.add_later(
+                        held[0].record, held[0].delivery, held[0].record_bytes, left_ms
+                    )
                 except Exception as error:
                     self._fail(held[0], error)
-                self._free(held.popleft().size)
+                self._free(held.popleft().record_bytes + _OVERHEAD)
         finally:
             del self._held[topic]
             for one in held:  # the network thread ends

@@ -10,7 +10,7 @@ from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.core.cluster_view import ClusterView
-from odradek.client.core.producer.batch import Done
+from odradek.client.core.producer.batch import Done, record_bytes_max
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.identity import EPOCH_MAX
 from odradek.client.core.producer.settings import ProducerSettings
@@ -46,7 +46,9 @@ class Rig:
         self.places: dict[bytes, tuple[int, int]] = {}
 
     def append(self, value: bytes) -> bool:
-        batch = self.core.append(ORDERS, self.now_ms, None, value, (), self.now_ms)
+        batch = self.core.append(
+            ORDERS, self.now_ms, None, value, (), record_bytes_max(None, value, ()), self.now_ms
+        )
         if batch is not None:
             self.places[value] = (batch.id, batch.record_count - 1)
         return batch is not None

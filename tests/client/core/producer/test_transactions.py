@@ -10,7 +10,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ProducerFatal, TransactionAbortable
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
-from odradek.client.core.producer.batch import Done
+from odradek.client.core.producer.batch import Done, record_bytes_max
 from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.producer.transaction import NEXT, State, Step, Transaction
@@ -68,7 +68,8 @@ class Rig:
         self.done += self.batches.take_done()
 
     def append(self, value: bytes) -> None:
-        assert self.batches.append(ORDERS, 0, None, value, (), self.now_ms) is not None
+        record_bytes = record_bytes_max(None, value, ())
+        assert self.batches.append(ORDERS, 0, None, value, (), record_bytes, self.now_ms) is not None
 
     def names(self) -> list[str]:
         """From now on nothing goes wrong: the requests until the cores want no more, one after another."""

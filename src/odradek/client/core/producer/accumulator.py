@@ -13,10 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.core.producer.batch import Batch, EncodedRecords, Encoding, record_bytes_max
+from odradek.client.core.producer.batch import Batch, EncodedRecords, Encoding
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.producer.partition_queue import PartitionQueue
 from odradek.client.core.producer.settings import ProducerSettings
@@ -33,7 +31,7 @@ class Accumulator:
 
     def __init__(self, settings: ProducerSettings, identity: Identity | None) -> None:
         self._settings = settings
-        self._record_bytes_max = settings.record_limit[0] - HEADER_BYTES
+        self._record_bytes_max = settings.record_bytes_max
         self._batch_bytes_max = max(settings.batch_size, 1)
         self._identity = identity
         # By partition; they stay, with their sequence numbers.
@@ -57,15 +55,16 @@ class Accumulator:
         key: bytes | None,
         value: bytes | None,
         headers: RecordHeaders,
+        record_bytes: int,
         now_ms: int,
     ) -> Batch | None:
         """Add a record to a batch, which is returned, as its last one; None if there is no memory for it now.
 
-        Raises ApiError (MESSAGE_TOO_LARGE) for one that is larger than a setting allows.
+        `record_bytes` is its `record_bytes_max`. Raises ApiError (MESSAGE_TOO_LARGE) for one that is larger
+        than a setting allows.
         """
-        record_bytes = record_bytes_max(key, value, headers)
         if record_bytes > self._record_bytes_max:
-            raise self._too_large(record_bytes)
+            raise self._settings.too_large(record_bytes)
         batch = self._open_batch(partition)
         new_bytes = record_bytes if batch is not None else record_bytes + HEADER_BYTES
         # An empty buffer takes any allowed record, so that the estimate cannot hold one back for ever.
@@ -95,11 +94,6 @@ class Accumulator:
         batch = self._new_batch(partition, now_ms)
         batch.fill(records)
         return batch
-
-    def _too_large(self, record_bytes: int) -> ApiError:
-        limit, name = self._settings.record_limit
-        said = f"the record takes up to {record_bytes + HEADER_BYTES} bytes, {name} is {limit}"
-        return ApiError(ErrorCode.MESSAGE_TOO_LARGE, said)
 
     def _open_batch(self, partition: TopicPartition) -> Batch | None:
         queue = self._queues.get(partition)

@@ -110,17 +110,19 @@ class ProducerCore:
         key: bytes | None,
         value: bytes | None,
         headers: RecordHeaders,
+        record_bytes: int,
         now_ms: int,
     ) -> Batch | None:
         """Add a record to a batch, which is returned, as its last one; None if there is no memory for it now.
 
-        Raises ApiError for one that is too large, and outside a transaction where there must be one.
+        `record_bytes` is its `record_bytes_max`. Raises ApiError for one that is too large, and outside a
+        transaction where there must be one.
         """
         transaction, batches = self._transaction, self._batches
         if transaction is not None:
             transaction.check_open()
         before = batches.memory_used
-        batch = batches.append(partition, timestamp_ms, key, value, headers, now_ms)
+        batch = batches.append(partition, timestamp_ms, key, value, headers, record_bytes, now_ms)
         if batch is None:
             return None
         self.placement.appended(partition, batches.memory_used - before, is_batch_full=batch.is_full)

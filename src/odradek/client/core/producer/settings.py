@@ -7,10 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from odradek.base.errors import SettingError
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, SettingError
 from odradek.client import settings as table
 from odradek.client.sampled import USUAL, Sampling
 from odradek.records.compression import Codec
+from odradek.records.header import HEADER_BYTES
 
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
 """How many batches a broker remembers of each producer, so that it recognizes one that comes again."""
@@ -82,6 +84,17 @@ class ProducerSettings:
     def record_limit(self) -> tuple[int, str]:
         """How many bytes a record and its batch's header may take at most, and the setting that says so."""
         return min((self.max_request_size, "max.request.size"), (self.buffer_memory, "buffer.memory"))
+
+    @property
+    def record_bytes_max(self) -> int:
+        """How many bytes a record may take, beside its batch's header."""
+        return self.record_limit[0] - HEADER_BYTES
+
+    def too_large(self, record_bytes: int) -> ApiError:
+        """The error of a record that may take so many bytes, more than `record_bytes_max`."""
+        limit, name = self.record_limit
+        said = f"the record takes up to {record_bytes + HEADER_BYTES} bytes, {name} is {limit}"
+        return ApiError(ErrorCode.MESSAGE_TOO_LARGE, said)
 
     @property
     def codec(self) -> int:
