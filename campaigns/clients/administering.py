@@ -8,7 +8,7 @@ from campaigns.clients.copying import GROUP
 from odradek.aio import Admin, TopicPartition
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.client.core.admin.offsets import EARLIEST
+from odradek.base.offset_timestamps import EARLIEST
 
 PASSING: Final = frozenset(
     {

@@ -36,9 +36,10 @@ from campaigns.crash.transformers import (
 from odradek import Admin
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition as Place
+from odradek.base.offset_timestamps import LATEST
 from odradek.client.administering import administering
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
-from odradek.client.cluster import LATEST, fetch_leaders, list_offsets
+from odradek.client.cluster import fetch_leaders, list_offsets
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.transactions import list_transactions
 

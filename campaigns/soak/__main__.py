@@ -40,7 +40,7 @@ from campaigns.soak.copiers import SESSION_MS, Copier
 from campaigns.soak.writers import SOURCE, Writer
 from odradek.aio import Admin
 from odradek.base.ids import TopicPartition
-from odradek.client.core.admin.offsets import LATEST
+from odradek.base.offset_timestamps import LATEST
 from odradek.testing.cluster_process import ClusterProcess
 
 BROKERS: Final = 3

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         WakeupError,
     )
     from odradek.base.ids import TopicPartition
+    from odradek.base.offset_timestamps import EARLIEST, LATEST, MAX_TIMESTAMP
     from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.interceptors import ConsumerInterceptor
     from odradek.client.aio.offset_queries import OffsetAndTimestamp
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from odradek.client.core.admin.configs import Append, Subtract
     from odradek.client.core.admin.features import FeatureChange
     from odradek.client.core.admin.log_dirs import TopicPartitionReplica
-    from odradek.client.core.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP
     from odradek.client.core.admin.topics import NewTopic
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
     from odradek.client.core.membership.group_metadata import GroupMetadata
@@ -95,13 +95,13 @@ __getattr__ = lazy_names(
         "ConsumerInterceptor": "odradek.client.aio.interceptors",
         "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
         "Delivery": "odradek.client.blocking.delivery",
-        "EARLIEST": "odradek.client.core.admin.offsets",
+        "EARLIEST": "odradek.base.offset_timestamps",
         "Election": "odradek.client.core.admin.cluster",
         "ElementsRefused": "odradek.base.errors",
         "ErrorCode": "odradek.base.error_codes",
         "FeatureChange": "odradek.client.core.admin.features",
-        "LATEST": "odradek.client.core.admin.offsets",
-        "MAX_TIMESTAMP": "odradek.client.core.admin.offsets",
+        "LATEST": "odradek.base.offset_timestamps",
+        "MAX_TIMESTAMP": "odradek.base.offset_timestamps",
         "NewTopic": "odradek.client.core.admin.topics",
         "OffsetAndMetadata": "odradek.client.core.offset_and_metadata",
         "OffsetAndTimestamp": "odradek.client.aio.offset_queries",

@@ -10,10 +10,10 @@ from confluent_kafka import Consumer
 from odradek import Admin
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.base.offset_timestamps import EARLIEST
 from odradek.cli.main import run
 from odradek.cli.reading import Reading
 from odradek.client.choices import GROUP_PROTOCOLS
-from odradek.client.cluster import EARLIEST
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.integration

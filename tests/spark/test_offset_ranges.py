@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
-from odradek.client.cluster import EARLIEST, LATEST
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.spark.offset_ranges import (
     Edge,
     OffsetRange,

@@ -10,8 +10,9 @@ from odradek import Admin
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
-from odradek.client.cluster import EARLIEST, LATEST, fetch_leaders, list_offsets
+from odradek.client.cluster import fetch_leaders, list_offsets
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.range_reader import DataLost, read_range
 from odradek.spark.source_options import ReadOptions

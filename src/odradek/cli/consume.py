@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.base.visible import visible
 from odradek.cli.command_line import (
     Command,
@@ -31,7 +32,6 @@ from odradek.cli.output import say
 from odradek.cli.reading_range import Start, partitions_of, starts_of
 from odradek.cli.record_format import as_json, as_value, formatter
 from odradek.client.choices import GROUP_PROTOCOLS, ISOLATION_LEVELS
-from odradek.client.cluster import EARLIEST, LATEST
 from odradek.client.configuration import ClientConfig
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Self
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
+from odradek.base.offset_timestamps import EARLIEST
 from odradek.cli.outage import Outage
 from odradek.client.blocking.consumer import Consumer
-from odradek.client.cluster import EARLIEST
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.positions import NoPosition
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
-from odradek.client.cluster import EARLIEST, LATEST
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 
 if TYPE_CHECKING:
     from odradek.client.blocking.consumer import Consumer

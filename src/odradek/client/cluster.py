@@ -24,12 +24,6 @@ from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 METADATA_VERSION_MAX = 12
 LIST_OFFSETS_VERSION_MAX = 7
 
-# The timestamps that ask for a log's end and for its start.
-LATEST = -1
-EARLIEST = -2
-# And the one that asks for the record with the largest timestamp (KIP-734).
-MAX_TIMESTAMP = -3
-
 Connect = Callable[[Address], BrokerConnection]
 _DEFAULTS = ClientConfig()
 # Errors of a topic that waiting does not cure.

@@ -13,8 +13,9 @@ from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.choices import ISOLATION_LEVELS
-from odradek.client.cluster import EARLIEST, LATEST, Offsets, list_offsets_of_leader
+from odradek.client.cluster import Offsets, list_offsets_of_leader
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.consumer.completed_fetch import CompletedFetch, ConsumerRecord
 from odradek.client.leader_connections import LeaderConnections

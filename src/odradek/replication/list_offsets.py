@@ -10,20 +10,19 @@ Invariant: a reader never gets an offset that its isolation level does not let i
     t                  the first record whose timestamp is at least t
 """
 
-from typing import Final
-
 from odradek.base.error_codes import ErrorCode
+from odradek.base.offset_timestamps import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+)
 from odradek.records.work import RecordSteps
 from odradek.replication.fetch_request import Isolation
 from odradek.replication.outcomes import ListedOffset
 from odradek.replication.partition import Partition
-
-LATEST: Final = -1
-EARLIEST: Final = -2
-MAX_TIMESTAMP: Final = -3
-EARLIEST_LOCAL: Final = -4
-LATEST_TIERED: Final = -5
-EARLIEST_PENDING_UPLOAD: Final = -6
 
 
 def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -> RecordSteps[ListedOffset]:

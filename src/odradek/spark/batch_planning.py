@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from odradek.base.errors import ApiError, OdradekError, SettingError
 from odradek.base.ids import TopicId, TopicPartition
-from odradek.client.cluster import LATEST, Leaders, Offsets, fetch_leaders, list_offsets
+from odradek.base.offset_timestamps import LATEST
+from odradek.client.cluster import Leaders, Offsets, fetch_leaders, list_offsets
 from odradek.spark.offset_ranges import Edge, OffsetRange, bounds, plan, resolve, times
 from odradek.spark.source_options import SourceOptions
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.administering import Admin, administering
-from odradek.client.cluster import EARLIEST, LATEST
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.cluster import describe_cluster
 from odradek.client.core.admin.configs import describe_configs

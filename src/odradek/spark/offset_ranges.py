@@ -22,7 +22,8 @@ from typing import Any
 
 from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
-from odradek.client.cluster import EARLIEST, LATEST, Offsets
+from odradek.base.offset_timestamps import EARLIEST, LATEST
+from odradek.client.cluster import Offsets
 
 # The maximum number of partitions of one read; more is taken for a mistake in a pattern.
 PARTITIONS_MAX = 100_000

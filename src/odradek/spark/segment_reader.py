@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from odradek.base.errors import OdradekError, SettingError
 from odradek.base.ids import TopicPartition
-from odradek.client.cluster import EARLIEST, Offsets
+from odradek.base.offset_timestamps import EARLIEST
+from odradek.client.cluster import Offsets
 from odradek.records.columnar.record_sets import RecordSet, record_batches
 from odradek.records.isolation import AbortedTransactions
 from odradek.spark.offset_ranges import OffsetRange, bounds, resolve

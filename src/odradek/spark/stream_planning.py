@@ -7,7 +7,8 @@ of the next record of each partition. Partitions that were added are read from t
 from collections.abc import Mapping
 
 from odradek.base.ids import TopicPartition
-from odradek.client.cluster import EARLIEST, LATEST, Offsets
+from odradek.base.offset_timestamps import EARLIEST, LATEST
+from odradek.client.cluster import Offsets
 from odradek.spark.batch_planning import Planning, with_attempts
 from odradek.spark.offset_ranges import OffsetRange, plan
 from odradek.spark.range_reader import DataLost

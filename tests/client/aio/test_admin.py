@@ -7,6 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused, SettingError
 from odradek.base.ids import TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.aio.admin import Admin
 from odradek.client.aio.consumer import Consumer
 from odradek.client.aio.driver import Driver
@@ -14,7 +15,6 @@ from odradek.client.aio.producer import Producer
 from odradek.client.core.admin.cluster import Election
 from odradek.client.core.admin.configs import ConfigResource
 from odradek.client.core.admin.features import FeatureChange
-from odradek.client.core.admin.offsets import EARLIEST, LATEST
 from odradek.client.core.admin.topics import NewTopic
 from odradek.client.core.requests import Outcome, Send, ToCoordinator
 from odradek.client.core.waiting import Cause

@@ -11,11 +11,11 @@ import pytest
 
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.base.offset_timestamps import LATEST
 from odradek.client.aio.admin import Admin
 from odradek.client.aio.consumer import Consumer
 from odradek.client.aio.producer import Producer
 from odradek.client.aio.rebalance_listener import RebalanceListener
-from odradek.client.core.admin.offsets import LATEST
 from odradek.client.core.admin.topics import NewTopic
 from odradek.testing import Cluster, simulate
 from tests.client.aio.interrupting import cancelled_at, interrupted

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, Unpack
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client import settings as known
 from odradek.client.aio.arguments import (
     check_listener,

@@ -9,11 +9,12 @@ names topics by id, the other two requests name them by name.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import ITEMS_PER_STEP, Steps
 from odradek.base.ids import BrokerId, TopicId, TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.replication.fetcher import (
     Ask,
     EpochEndAnswer,
@@ -51,9 +52,6 @@ from odradek.wire.messages.offset_for_leader_epoch import (
 )
 
 FetcherRequest: TypeAlias = FetchRequest | OffsetForLeaderEpochRequest | ListOffsetsRequest
-
-_LATEST: Final = -1
-_EARLIEST: Final = -2
 
 T = TypeVar("T")
 
@@ -98,7 +96,7 @@ def to_request(ask: Ask, sender: FetchSender) -> Steps[FetcherRequest]:
                     ListOffsetsPartition(
                         one.topic_partition.partition,
                         one.leader_epoch,
-                        _EARLIEST if one.is_earliest else _LATEST,
+                        EARLIEST if one.is_earliest else LATEST,
                     ),
                 )
                 for one in ask.asks

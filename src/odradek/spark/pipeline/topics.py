@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.base.uuids import render_uuid
 from odradek.client.administering import administering
-from odradek.client.cluster import EARLIEST, LATEST, Offsets
+from odradek.client.cluster import Offsets
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.groups import alter_group_offsets
 from odradek.client.protection import read_protection

@@ -16,6 +16,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.base.offset_timestamps import LATEST
 from odradek.client.core.admin import (
     acls,
     cluster,
@@ -57,7 +58,7 @@ OPERATIONS: Final[Mapping[str, Callable[[], Operation[Any]]]] = {
     "describe_configs": lambda: configs.describe_configs("topic", "flights"),
     "alter_configs": lambda: configs.alter_configs("topic", "flights", {"retention.ms": "1"}),
     "list_config_resources": configs.list_config_resources,
-    "list_offsets": lambda: offsets.list_offsets({P0: offsets.LATEST}),
+    "list_offsets": lambda: offsets.list_offsets({P0: LATEST}),
     "delete_records": lambda: offsets.delete_records({P0: 5}),
     "list_groups": groups.list_groups,
     "describe_group": lambda: groups.describe_group("billing"),

@@ -10,6 +10,7 @@ from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.core.cluster_view import MAX_AGE_MS, ClusterView
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import Change, ConsumerCore, ConsumerOptions, Step

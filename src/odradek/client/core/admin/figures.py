@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from odradek.base.ids import NO_BROKER, BrokerId, Offset, TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.core.admin.answering import ask_those_there
 from odradek.client.core.admin.log_dirs import description_request, logs_of
-from odradek.client.core.admin.offsets import EARLIEST, LATEST, offsets_where_led
+from odradek.client.core.admin.offsets import offsets_where_led
 from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import PartitionDescription, TopicDescription
 from odradek.client.core.requests import Send, ToNode

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from odradek.base.ids import NO_BROKER, Offset, TopicPartition
+from odradek.base.offset_timestamps import LATEST
 from odradek.client.core.admin.groups import describe_group, list_group_offsets
 from odradek.client.core.admin.leaders import leaders_of
-from odradek.client.core.admin.offsets import LATEST, offsets_where_led
+from odradek.client.core.admin.offsets import offsets_where_led
 from odradek.client.core.admin.operation import Operation
 
 

@@ -14,8 +14,9 @@ from typing import TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.core.admin.groups import list_group_offsets
-from odradek.client.core.admin.offsets import EARLIEST, LATEST, list_offsets
+from odradek.client.core.admin.offsets import list_offsets
 from odradek.client.core.admin.operation import Operation
 
 

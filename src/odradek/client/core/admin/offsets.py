@@ -25,10 +25,6 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsTopic,
 )
 
-EARLIEST: Final = -2
-LATEST: Final = -1
-MAX_TIMESTAMP: Final = -3
-"""The record with the largest timestamp (KIP-734)."""
 TO_THE_END: Offset = -1
 """Of `delete_records`: the high watermark, everything."""
 _LIST_OFFSETS_VERSION_MAX: Final = 7
