@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from odradek.base.errors import SettingError
-from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client import settings as known
 from odradek.client.core.consumer.consumer_core import ConsumerOptions
 from odradek.client.core.consumer.fetcher import FetchOptions

@@ -74,7 +74,7 @@ class HandedOut:
             one = TopicPartition(record.topic, record.partition)
             # A position below it is one of a topic that was made again.
             if one in gone and one in states and states[one].offset > record.offset:
-                states[one].offset = record.offset
+                states[one].give_back(record.offset)
         kept = [one for one in self.pending if TopicPartition(one.topic, one.partition) not in gone]
         self._undone += len(self.pending) - len(kept)
         self.pending = deque(kept)
@@ -85,7 +85,7 @@ class HandedOut:
         for piece in reversed(list(pieces)):
             state = states.get(piece.partition)
             if state is not None and state.offset > piece.first:
-                state.offset = piece.first
+                state.give_back(piece.first)
 
     def clear(self) -> None:
         """Forget all records."""

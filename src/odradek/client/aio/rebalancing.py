@@ -49,8 +49,7 @@ class Rebalancing:
 
     async def carry_out(self, max_poll_interval_ms: int) -> None:
         """Tell the listener, step by step; heartbeats go on meanwhile."""
-        if self._core.has_overslept:
-            self._core.has_overslept = False
+        if self._core.take_overslept():
             _log.warning(
                 "poll was not called for max.poll.interval.ms (%d ms): the member of group %s joins again",
                 max_poll_interval_ms,

@@ -612,7 +612,7 @@ def test_a_member_whose_application_does_not_poll_leaves_and_loses_its_partition
     rig.now_ms = 60_000
     leaving = [one.request for one in rig.due() if isinstance(one.request, ConsumerGroupHeartbeatRequest)]
     assert [one.member_epoch for one in leaving] == [-1]
-    assert rig.core.has_overslept
+    assert rig.core.take_overslept()
     lost = rig.core.change()
     assert lost is not None
     assert (lost.change.name, lost.partitions) == ("LOST", frozenset({P0}))

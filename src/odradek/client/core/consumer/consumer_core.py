@@ -74,7 +74,7 @@ class ConsumerOptions:
     excludes_internal: bool = True
 
 
-class _Names:
+class _CurrentIdentity:
     """The member that now stands for the consumer, or the group alone; see `Identity`."""
 
     def __init__(self, core: "ConsumerCore") -> None:
@@ -116,7 +116,7 @@ class ConsumerCore:
         self.member: Member | None = None
         """None before the first subscription."""
         self.subscription = Subscription(view, excludes_internal=options.excludes_internal)
-        self.identity = _Names(self)
+        self.identity = _CurrentIdentity(self)
         backoff = Backoff(options.fetch.retry_backoff_ms, options.fetch.retry_backoff_max_ms, chance)
         self.fetcher = Fetcher(view, self.subscription, options.fetch, backoff)
         self.positions = Positions(
@@ -149,8 +149,8 @@ class ConsumerCore:
         self._step: Step | None = None
         # When the application polled last; None while it need not poll.
         self._polled_ms: int | None = None
-        self.has_overslept = False
-        """Whether the member left because the application did not poll in time; the shell resets it."""
+        # Whether the member left because the application did not poll in time, and the shell does not know.
+        self._has_overslept = False
         # How many times the partitions that the group assigns were all taken over.
         self._rebalances = 0
 
@@ -191,6 +191,11 @@ class ConsumerCore:
     def take(self, count: int, convert: Convert | None = None) -> list[ConsumerRecord]:
         """See `Fetcher.take`."""
         return self.fetcher.take(count, convert)
+
+    def take_overslept(self) -> bool:
+        """Whether the member has left, since the last call, because the application did not poll in time."""
+        has_overslept, self._has_overslept = self._has_overslept, False
+        return has_overslept
 
     def take_error(self) -> OdradekError | None:
         """What the application must be told; once, but as long as a login or a topic is refused."""
@@ -362,6 +367,6 @@ class ConsumerCore:
             return
         assert self._options.member is not None
         if now_ms >= self._polled_ms + self._options.member.max_poll_interval_ms:
-            self.has_overslept = True
+            self._has_overslept = True
             self._polled_ms = None
             member.leave()

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
-from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, NO_TOPIC_ID, BrokerId, Offset, TopicPartition
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_TOPIC_ID, BrokerId, Offset, TopicPartition
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import BACKOFF_MAX_MS, BACKOFF_MS, ClusterView
 from odradek.client.core.consumer.completed_fetch import (
@@ -207,7 +207,7 @@ class Fetcher:
         leader = self._view.leader(partition)
         if leader is None or leader.node not in self._view.nodes:
             self._view.refresh_soon(now_ms)
-            state.retry_ms = now_ms + self._backoff.after(0)
+            state.await_leader(now_ms, self._backoff)
             return NO_BROKER
         return leader.node
 
@@ -293,7 +293,7 @@ class Fetcher:
                 self._take_in(partition, state, named[partition], node, now_ms)
             if state.failed is None:
                 state.failures = 0
-            _note_hold_up(state, asked.offset, now_ms)
+            state.note_hold_up(asked.offset, now_ms)
         self._subscription.turn(one for one, data in named.items() if data.records)
 
     def take_failures(self) -> Sequence[str]:
@@ -376,8 +376,7 @@ class Fetcher:
         if code is ErrorCode.OFFSET_OUT_OF_RANGE and state.replica != NO_BROKER:
             state.replica = NO_BROKER  # a follower may lack what the leader has
         elif code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            state.go(Phase.NEEDS_RESET)
-            state.reset_timestamp = None
+            state.lost()
         elif code in _STALE:
             state.replica = NO_BROKER
             state.put_off(now_ms, self._backoff)
@@ -492,9 +491,7 @@ class Fetcher:
             self._next = None
             return 0
         self.figures.records += number
-        state.offset = current.next_offset
-        if current.epoch != NO_EPOCH:
-            state.epoch = current.epoch
+        state.taken(current.next_offset, current.epoch)
         if current.is_exhausted:
             self._next = None
         return number
@@ -531,12 +528,3 @@ class Fetcher:
         if self._next is not None:
             yield self._next
         yield from self._queue
-
-
-def _note_hold_up(state: PartitionState, asked: Offset, now_ms: int) -> None:
-    """After an answer to a fetch from `asked`: since when an open transaction begins there."""
-    if not asked == state.last_stable_offset < state.high_watermark:
-        state.held_up_since_ms = state.held_up_by = None
-        state.held_up_asked = NO_OFFSET
-    elif state.held_up_since_ms is None:
-        state.held_up_since_ms = now_ms

@@ -3,7 +3,8 @@
     NEEDS_COMMITTED ──► NEEDS_RESET ──► FETCHING ──► NEEDS_VALIDATION ──► FETCHING
           (the group's offset)   (auto.offset.reset)        (the leader's epoch changed, KIP-320)
 
-Invariant: only a partition in FETCHING has a position that may be fetched and returned.
+Invariants: only a partition in FETCHING has a position that may be fetched and returned. Phase, position and
+epochs change together, in the methods here, and nowhere else.
 """
 
 from dataclasses import dataclass
@@ -103,6 +104,62 @@ class PartitionState:
         self.reset_timestamp = timestamp
         self.error = None
         self.settle()
+
+    def found(self, offset: Offset, epoch: LeaderEpoch = NO_EPOCH) -> None:
+        """A broker said where to begin; `epoch` is that of the record before, if it is known."""
+        self.go(Phase.FETCHING)
+        self.offset, self.epoch, self.leader_epoch = offset, epoch, NO_EPOCH
+        self.reset_timestamp = None
+        self.settle()
+
+    def lost(self) -> None:
+        """There are no records at the position: where to go on is looked up as the setting says."""
+        self.go(Phase.NEEDS_RESET)
+        self.reset_timestamp = None
+
+    def follow(self, leader_epoch: LeaderEpoch) -> None:
+        """Another leader leads: compare the position with its log, if there is an epoch to compare."""
+        if self.epoch != NO_EPOCH and self.epoch < leader_epoch:
+            self.go(Phase.NEEDS_VALIDATION)
+        else:
+            self.leader_epoch = leader_epoch
+        self.retry_ms = self.failures = 0  # the new leader is asked at once
+
+    def validated(self, leader_epoch: LeaderEpoch) -> None:
+        """The log of the leader in this epoch has the position."""
+        self.go(Phase.FETCHING)
+        self.leader_epoch = leader_epoch
+        self.settle()
+
+    def cut_off(self, end: Offset, leader_epoch: LeaderEpoch) -> None:
+        """The log of the leader in this epoch ends before the position: go on there (KIP-320)."""
+        assert end < self.offset
+        self.offset, self.epoch = end, NO_EPOCH
+        self.validated(leader_epoch)
+
+    def taken(self, offset: Offset, epoch: LeaderEpoch) -> None:
+        """Records up to this offset were taken, the last in this epoch; NO_EPOCH: as before."""
+        assert self.phase is Phase.FETCHING
+        assert offset >= self.offset
+        self.offset = offset
+        if epoch != NO_EPOCH:
+            self.epoch = epoch
+
+    def give_back(self, offset: Offset) -> None:
+        """The records from this offset on were taken, and the application has not got them."""
+        self.offset = offset
+
+    def note_hold_up(self, asked: Offset, now_ms: int) -> None:
+        """After an answer to a fetch from `asked`: since when an open transaction begins there."""
+        if not asked == self.last_stable_offset < self.high_watermark:
+            self.held_up_since_ms = self.held_up_by = None
+            self.held_up_asked = NO_OFFSET
+        elif self.held_up_since_ms is None:
+            self.held_up_since_ms = now_ms
+
+    def await_leader(self, now_ms: int, backoff: Backoff) -> None:
+        """Its leader is not known: look again soon, though nothing has failed."""
+        self.retry_ms = now_ms + backoff.after(0)
 
     def put_off(self, now_ms: int, backoff: Backoff) -> None:
         """A request about it has failed: wait before the next one."""

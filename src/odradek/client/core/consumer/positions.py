@@ -267,7 +267,7 @@ class Positions:
             leader = self._view.leader(one)
             if leader is None or leader.node not in self._view.nodes:
                 self._view.refresh_soon(now_ms)
-                state.retry_ms = now_ms + self._backoff.after(0)
+                state.await_leader(now_ms, self._backoff)
                 continue
             found.setdefault(leader.node, []).append((one, state, leader.epoch))
         return found
@@ -323,11 +323,7 @@ class Positions:
             leader = self._view.leader(one)
             if state.phase is not Phase.FETCHING or leader is None or leader.epoch <= state.leader_epoch:
                 continue
-            if state.epoch != NO_EPOCH and state.epoch < leader.epoch:
-                state.go(Phase.NEEDS_VALIDATION)
-            else:
-                state.leader_epoch = leader.epoch
-            state.retry_ms = state.failures = 0  # the new leader is asked at once
+            state.follow(leader.epoch)
 
     def _compare_topic(self, partition: TopicPartition, state: PartitionState) -> None:
         """Give a position up that is one of a topic which was deleted and made again."""
@@ -367,7 +363,7 @@ class Positions:
             if error.code.is_retriable:
                 state.put_off(now_ms, self._backoff)
             elif error.code is ErrorCode.UNSUPPORTED_VERSION and asked.phase is Phase.NEEDS_VALIDATION:
-                self._valid(one, state)
+                state.validated(self._leader_epoch(one))
             else:
                 state.error = error
 
@@ -401,10 +397,7 @@ class Positions:
                 state.go(Phase.NEEDS_RESET)
                 state.settle()
             else:
-                state.go(Phase.FETCHING)
-                state.offset, state.epoch = entry.committed_offset, entry.committed_leader_epoch
-                state.leader_epoch = NO_EPOCH
-                state.settle()
+                state.found(entry.committed_offset, entry.committed_leader_epoch)
 
     def _put_off_others(self, asked: _Asked, named: Collection[TopicPartition], now_ms: int) -> None:
         """Ask again later about what an answer leaves out."""
@@ -431,10 +424,7 @@ class Positions:
                 if code is not ErrorCode.NONE:
                     self._refused(partition, state, code, now_ms)
                     continue
-                state.go(Phase.FETCHING)
-                state.offset, state.epoch, state.leader_epoch = one.offset, NO_EPOCH, NO_EPOCH
-                state.reset_timestamp = None
-                state.settle()
+                state.found(one.offset)
         self._put_off_others(asked, named, now_ms)
 
     def _take_validation(self, asked: _Asked, answer: OffsetForLeaderEpochResponse, now_ms: int) -> None:
@@ -452,14 +442,12 @@ class Positions:
                 elif one.end_offset < 0 or one.end_offset < state.offset:
                     self._cut_off(partition, state, one.end_offset)
                 else:
-                    self._valid(partition, state)
+                    state.validated(self._leader_epoch(partition))
         self._put_off_others(asked, named, now_ms)
 
-    def _valid(self, partition: TopicPartition, state: PartitionState) -> None:
+    def _leader_epoch(self, partition: TopicPartition) -> LeaderEpoch:
         leader = self._view.leader(partition)
-        state.go(Phase.FETCHING)
-        state.leader_epoch = NO_EPOCH if leader is None else leader.epoch
-        state.settle()
+        return NO_EPOCH if leader is None else leader.epoch
 
     def _cut_off(self, partition: TopicPartition, state: PartitionState, end: Offset) -> None:
         """The log ends before the position (KIP-320): read on where it was cut off, or tell."""
@@ -470,8 +458,7 @@ class Positions:
         elif end < 0:
             state.go(Phase.NEEDS_RESET)
         else:
-            state.offset, state.epoch = end, NO_EPOCH
-            self._valid(partition, state)
+            state.cut_off(end, self._leader_epoch(partition))
 
 
 def _asked(phase: Phase, waiting: Iterable[tuple[TopicPartition, PartitionState]]) -> _Asked:
