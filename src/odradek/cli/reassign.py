@@ -36,7 +36,6 @@ from odradek.client.core.admin.cluster_states import cluster_state
 from odradek.client.core.admin.reassignments import Move, list_partition_reassignments
 from odradek.client.replica_placement import Replicas, spread
 
-_FOR_PLANS = ("file", "to", "replication_factor")
 _BROKER_MAX = (1 << 31) - 1
 
 VERIFIED_COLUMNS = (

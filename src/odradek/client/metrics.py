@@ -5,8 +5,8 @@
     metrics["records-consumed-rate"]       37.5
     print(metrics.to_prometheus())         kafka_consumer_records_consumed_total{client_id="odradek"} 1200
 
-Rates are per second, times in milliseconds; over which time they are measured, `core.sampled` says. A figure
-that is not known, such as a lag before the first fetch, is left out.
+Rates are per second, times in milliseconds; over which time they are measured, `client.sampled` says. A
+figure that is not known, such as a lag before the first fetch, is left out.
 """
 
 from collections.abc import Iterator, Mapping

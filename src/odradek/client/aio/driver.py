@@ -4,6 +4,7 @@
     driver.run(core)                 from now on the core's `due` is asked after every event
     driver.pump()                    after a call of the application that may have changed a core
     await driver.changed()           until the next event
+    await driver.until(is_so, 500)   until an event has made it so, or 500 ms are over
     await driver.ask(Send(...))      a single request of the application; returns its outcome
 
 Invariants: every `Send` that a core returned gets its outcome once, never while the core is still at work.
@@ -12,7 +13,7 @@ The driver decides nothing but which of several equal brokers is asked.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -182,7 +183,7 @@ class Driver:
         self._waiters.append(waiter)
         handle = None
         if timeout_ms is not None:
-            handle = self.loop.call_later(max(0, timeout_ms) / 1000, _finish, waiter)
+            handle = self.loop.call_later(max(0, timeout_ms) / 1000, _end_wait, waiter)
         try:
             await waiter
         finally:
@@ -190,6 +191,16 @@ class Driver:
                 handle.cancel()
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
+
+    async def until(self, is_so: Callable[[], bool], timeout_ms: int) -> bool:
+        """Wait until an event has made something so; False if the time is over before."""
+        ends_ms = self.now_ms + timeout_ms
+        while not is_so():
+            left_ms = ends_ms - self.now_ms
+            if left_ms <= 0:
+                return False
+            await self.changed(left_ms)
+        return True
 
     def close(self) -> None:
         """Close all connections; requests without an outcome fail in events of their own.
@@ -289,7 +300,7 @@ class Driver:
     def _wake(self) -> None:
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
-            _finish(waiter)
+            _end_wait(waiter)
 
     # --- links
 
@@ -343,7 +354,7 @@ def _give(found: asyncio.Future[Outcome], outcome: Outcome) -> None:
         found.set_result(outcome)
 
 
-def _finish(waiter: asyncio.Future[None]) -> None:
+def _end_wait(waiter: asyncio.Future[None]) -> None:
     if not waiter.done():
         waiter.set_result(None)
 

@@ -181,12 +181,8 @@ class OffsetQueries:
 
     async def until(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
         """Wait for a condition that an event makes true. Raises ApiError when the time is over."""
-        end_ms = self._driver.now_ms + int(timeout_s * 1000)
-        while not condition():
-            left_ms = end_ms - self._driver.now_ms
-            if left_ms <= 0:
-                raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"{what} within {timeout_s:g} s")
-            await self._driver.changed(left_ms)
+        if not await self._driver.until(condition, int(timeout_s * 1000)):
+            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"{what} within {timeout_s:g} s")
 
     def _attempts(self, timeout_s: float) -> "_Attempts":
         return _Attempts(self._driver.now_ms + int(timeout_s * 1000))

@@ -124,15 +124,12 @@ class Transactions:
             raise type(step.error)(step.error.code, step.error.message)
 
     async def _wait_for(self, step: Step, call: str) -> None:
-        ends_ms = self._driver.now_ms + self._max_block_ms
-        self._driver.pump()
-        while not step.is_done:
-            left_ms = ends_ms - self._driver.now_ms
-            if left_ms <= 0:
-                raise self._too_late(call)
-            await self._driver.changed(left_ms)
-            if self._driver.is_closed and not step.is_done:
-                raise ApiError(ErrorCode.INVALID_REQUEST, "this producer was closed")
+        driver = self._driver
+        driver.pump()
+        if not await driver.until(lambda: step.is_done or driver.is_closed, self._max_block_ms):
+            raise self._too_late(call)
+        if not step.is_done:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "this producer was closed")
 
     def _too_late(self, call: str) -> ApiError:
         now_ms = self._driver.now_ms

@@ -3,10 +3,13 @@
 - `requests`: what a core sends and where to, and what became of it.
 - `cluster_view`: what the client knows about brokers, topics and leaders.
 - `routing`: which broker a request goes to; it finds coordinators and the controller.
+- `answers`: which brokers answer.
 - `backoff`: how long to wait between attempts.
-- `admin`: the operations of an administrator, each a generator of requests.
 - `waiting`: what a client says it is waiting for.
+- `consumer`: from what is subscribed to or assigned to the records that an application gets.
+- `membership`: a consumer's place in its group, in either protocol.
 - `producer`: what is done with a record until it is acknowledged.
+- `admin`: the operations of an administrator, each a generator of requests.
 
 No file here imports asyncio, socket, threading, time or random (a contract in `pyproject.toml`).
 """
