@@ -225,6 +225,7 @@ class ReplicaBench:
         topic_id: UUID = NO_TOPIC_ID,
         elr: Sequence[int] = (),
         unclean_epoch: int = NO_EPOCH,
+        adding: Sequence[int] = (),
     ) -> RoleChanges:
         """A LeaderAndIsr for one partition; by default for the next leader epoch."""
         if epoch is None:
@@ -236,6 +237,7 @@ class ReplicaBench:
             leader,
             epoch,
             version,
+            adding_replicas=tuple(adding),
             elr=tuple(elr),
             unclean_epoch=unclean_epoch,
         )

@@ -37,6 +37,15 @@ def test_a_led_partition_is_counted_by_its_isr(
     assert counts_of(bench) == PartitionCounts(1, 1, under_replicated, under_min, at_min)
 
 
+@pytest.mark.parametrize(("isr", "under_replicated"), [((1, 2), 0), ((1, 2, 3), 0), ((1, 3), 1), ((1,), 1)])
+def test_a_replica_that_a_reassignment_brings_is_not_missed(
+    bench: ReplicaBench, isr: tuple[int, ...], under_replicated: int
+) -> None:
+    """As Kafka counts: a move is no trouble, unless a replica is missing that was there before it."""
+    bench.order(TopicPartition("orders", 0), replicas=(3, 1, 2), isr=isr, adding=(3,))
+    assert counts_of(bench).under_replicated == under_replicated
+
+
 def test_a_followed_partition_is_counted_by_its_leader(bench: ReplicaBench) -> None:
     bench.order(TopicPartition("orders", 0), leader=2, replicas=(1, 2, 3), isr=(2,))
     assert counts_of(bench) == PartitionCounts(hosted=1)

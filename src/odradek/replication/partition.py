@@ -4,6 +4,8 @@ Its methods change state and return what changed; the caller wakes the operation
 (R14). The log keeps the invariant log start ≤ LSO ≤ HW ≤ LEO; this file decides when HW moves.
 """
 
+from collections.abc import Sequence
+
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import LogError, StorageFailure
@@ -24,6 +26,7 @@ class Partition:
     __slots__ = (
         "_lag_time_max_ms",
         "_was_moved",
+        "adding_replicas",
         "broker_id",
         "cut_off",
         "leader_epoch",
@@ -56,6 +59,8 @@ class Partition:
         """The epoch of that leader; never falls."""
         self.replicas: tuple[BrokerId, ...] = ()
         """The assignment, the preferred leader first."""
+        self.adding_replicas: tuple[BrokerId, ...] = ()
+        """Those of them that a reassignment brings, until all of these are in sync."""
         self.unclean_epoch: LeaderEpoch = NO_EPOCH
         """See `PartitionImage.unclean_epoch`."""
         self.cut_off: CutRecords | None = None
@@ -94,6 +99,7 @@ class Partition:
         self.leader_id = state.leader
         self.leader_epoch = state.leader_epoch
         self.replicas = state.replicas
+        self.adding_replicas = state.adding_replicas
         self.unclean_epoch = state.unclean_epoch
 
     # --- as the leader
@@ -121,8 +127,17 @@ class Partition:
 
     @property
     def is_under_replicated(self) -> bool:
-        """Whether this broker leads, and not all assigned replicas are in the ISR."""
-        return self.leadership is not None and len(self.leadership.isr) < len(self.replicas)
+        """Whether this broker leads, and a replica is missing from the ISR.
+
+        As in Kafka, one that a reassignment brings is not missed before it has come: nothing is lost yet.
+        """
+        return self.leadership is not None and self.misses_replicas(self.leadership.isr)
+
+    def misses_replicas(self, isr: Sequence[BrokerId]) -> bool:
+        """Whether an ISR lacks a replica other than those that a reassignment brings."""
+        if len(isr) == len(self.replicas):
+            return False
+        return any(one not in isr and one not in self.adding_replicas for one in self.replicas)
 
     def append(self, batches: Buffer | ValidatedRecords, origin: Origin, wall_ms: int) -> AppendInfo:
         """Append as the leader; a LogError means that nothing was written."""

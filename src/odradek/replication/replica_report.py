@@ -52,6 +52,8 @@ class Standing(Enum):
     """This replica is not in the ISR."""
     UNDER_REPLICATED = "under-replicated"
     """Another replica is not in the ISR."""
+    BEING_MOVED = "being moved"
+    """Only replicas that a reassignment brings are not in the ISR yet."""
     IN_SYNC = "in sync"
 
 
@@ -84,6 +86,13 @@ class _Place(NamedTuple):
     rank: int
     topic: str
     partition: int
+
+
+def _by_isr(partition: Partition, isr: Sequence[BrokerId]) -> Standing:
+    """How a replica stands that is in sync itself."""
+    if partition.misses_replicas(isr):
+        return Standing.UNDER_REPLICATED
+    return Standing.BEING_MOVED if len(isr) < len(partition.replicas) else Standing.IN_SYNC
 
 
 class ReplicaReport:
@@ -145,7 +154,7 @@ class ReplicaReport:
         if partition.leadership is not None:
             if partition.is_under_min_isr:
                 return Standing.UNDER_MIN_ISR
-            return Standing.UNDER_REPLICATED if partition.is_under_replicated else Standing.IN_SYNC
+            return _by_isr(partition, partition.leadership.isr)
         if partition.leader_id == NO_BROKER:
             return Standing.NO_LEADER
         fetcher = self._fetchers.fetcher(named)
@@ -157,7 +166,7 @@ class ReplicaReport:
         isr = self._isr(partition)
         if partition.broker_id not in isr:
             return Standing.OUT_OF_SYNC
-        return Standing.UNDER_REPLICATED if len(isr) < len(partition.replicas) else Standing.IN_SYNC
+        return _by_isr(partition, isr)
 
     def _isr(self, partition: Partition) -> tuple[BrokerId, ...]:
         """Returns the ISR: its leader's, or where another broker leads, the one that this broker was told."""
