@@ -81,6 +81,19 @@ def test_a_listener_between_brokers_cannot_be_the_only_one() -> None:
         cluster_settings({"inter.broker.listener.name": "PLAINTEXT"}, 3)
 
 
+def test_a_listener_for_controllers_is_no_second_one_for_clients() -> None:
+    """With the server.properties of Apache Kafka: refused here, not by a broker that was started."""
+    kafka = {
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+        "advertised.listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    }
+    assert cluster_settings(kafka, 3).not_opened == ("CONTROLLER",)
+    with pytest.raises(SettingError, match=r"names PLAINTEXT, the only one of advertised\.listeners, and"):
+        cluster_settings(kafka | {"inter.broker.listener.name": "PLAINTEXT"}, 3)
+
+
 def test_without_settings_there_are_the_defaults() -> None:
     found = cluster_settings({}, 2)
     settings = found.settings_of(2, found.wanted_ports(2), "/s")

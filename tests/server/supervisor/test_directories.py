@@ -57,6 +57,12 @@ def refusal(settings: ClusterSettings) -> str:
     return str(refused.value)
 
 
+def test_a_file_in_the_place_of_a_directory_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.touch()
+    assert refusal(of(file)) == f"cannot use the directory {file}: not a directory"
+
+
 def test_a_new_directory_is_accepted_and_not_made(tmp_path: Path) -> None:
     assert check_directories(FILES, of(tmp_path / "new")) is None
     assert not (tmp_path / "new").exists()

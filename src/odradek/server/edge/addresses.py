@@ -117,7 +117,8 @@ def plan_listeners(settings: BrokerSettings, *, in_cluster: bool = False) -> Lis
         faults += _faults_of_opened(settings, given, opened)
         faults += _faults_of_names(advertised, opened, controllers)
         if len(advertised) == len(settings.advertised_listeners):
-            faults += _faults_of_brokers(settings, for_brokers, advertised, opened)
+            for_opened = [address for address in advertised if address.name not in controllers]
+            faults += _faults_of_brokers(settings, for_brokers, for_opened, opened)
     faults += _shared_ports(settings, given)
     faults += _wildcards(advertised)
     if len(faults) > 1:

@@ -65,7 +65,11 @@ def _refuse_fewer(file_system: FileSystem, settings: ClusterSettings, kept: Kept
     last = kept.brokers if kept is not None else 0
     for path in settings.log_dirs:
         if file_system.exists(path):
-            names = {name for name, _ in file_system.list_directory(path)}
+            try:
+                names = {name for name, _ in file_system.list_directory(path)}
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise DataDirectoryError(f"cannot use the directory {path}: {reason}") from None
             while f"broker-{last + 1}" in names:
                 last += 1
     missing = range(settings.count + 1, last + 1)
