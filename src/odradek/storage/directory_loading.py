@@ -22,6 +22,7 @@ from odradek.storage.move_marks import SettledMoves, settle_moves
 from odradek.storage.opening_report import OpeningReport
 from odradek.storage.recovery import load_log
 from odradek.storage.strays import is_stray, set_aside, take_back
+from odradek.storage.unfinished_creations import is_remnant, undo_creations
 from odradek.storage.unfinished_moves import UnfinishedMoves
 
 
@@ -74,6 +75,8 @@ class DirectoryLoader:
         """
         self._settled = settle_moves(self._directories, none_is_missing=not self._missing_ids())
         self.report.moves_done = self._settled.done
+        if len(self._directories) > 1:
+            self.report.creations_undone = undo_creations(self._directories, self._has_reached)
         for directory in self._directories:
             if directory.failure is None:
                 try:
@@ -161,6 +164,14 @@ class DirectoryLoader:
             self.report.damages.append(damage)
         return dict(offsets)
 
+    def _has_reached(self, directory: LogDirectory, partition: TopicPartition) -> bool:
+        """Whether the log in a directory had records, by its checkpoints; also if they cannot be read."""
+        for name in (file_names.RECOVERY_POINTS, file_names.HIGH_WATERMARKS):
+            offsets, damage = self._checkpoints.read(directory, name)
+            if damage is not None or offsets.get(partition, 0) > 0:
+                return True
+        return False
+
     def _logs_in(self, directory: LogDirectory) -> list[TopicPartition]:
         """The partitions that have a log in a directory, by name; other entries are reported."""
         found: list[TopicPartition] = []
@@ -186,6 +197,8 @@ class DirectoryLoader:
                 pass
             elif partition is None:
                 report.ignored.append(f"{path}/{name}")
+            elif not self._settled.is_whole and is_remnant(directory, partition, self._has_reached):
+                pass  # The log may be in the directory that is missing or offline.
             elif expected is None or not is_stray(directory, partition, expected):
                 found.append(partition)
             elif set_aside(directory, partition) is not None:

@@ -56,6 +56,8 @@ class OpeningReport:
     """Logs that the store expects here, in sync, although no directory is missing: made anew."""
     unmade_logs: list[TopicPartition] = field(default_factory=list)
     """Logs that the broker was to make when it stopped: nothing was ever written to them."""
+    creations_undone: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs without records that a failing disk left, and that are in another directory."""
 
     @property
     def lacks_records(self) -> bool:
@@ -120,6 +122,12 @@ class OpeningReport:
                 " finished now"
             )
             found.append(Finding(Kind.CREATION_INTERRUPTED, sentence))
+        found += _by_directory(
+            Kind.CREATION_INTERRUPTED,
+            self.creations_undone,
+            "the creation of {names} in {path} was interrupted, and the logs were made in another directory:"
+            " what was left in {path} has no records and is removed",
+        )
         return found
 
     def _cause(self) -> str:
