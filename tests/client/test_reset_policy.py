@@ -2,14 +2,8 @@
 
 import pytest
 
-from odradek.client.reset_policy import (
-    EARLIEST,
-    LATEST,
-    Ago,
-    ResetPolicy,
-    reset_policy,
-    timestamp_of,
-)
+from odradek.base.offset_timestamps import EARLIEST, LATEST
+from odradek.client.reset_policy import Ago, ResetPolicy, reset_policy, timestamp_of
 
 
 @pytest.mark.parametrize(

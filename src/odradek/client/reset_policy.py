@@ -8,8 +8,7 @@ reset_policy("none")                   None: the application must say
 import re
 from typing import Final, NamedTuple, TypeAlias
 
-LATEST: Final = -1
-EARLIEST: Final = -2
+from odradek.base.offset_timestamps import EARLIEST, LATEST
 
 _KNOWN: Final[dict[str, int | None]] = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 _BY_DURATION: Final = "by_duration:"

@@ -62,7 +62,6 @@ from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.key_value_types import K, V
 from odradek.client.metrics import Metrics
-from odradek.client.reset_policy import EARLIEST, LATEST
 from odradek.client.setting_types import ConsumerSettings
 from odradek.client.settings import Client, read_settings
 

@@ -19,7 +19,7 @@ from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.membership.member import MemberOptions
 from odradek.client.core.requests import Outcome, Send, ToNode
 from odradek.client.core.routing import Routing
-from odradek.client.reset_policy import EARLIEST, LATEST, Ago, ResetPolicy
+from odradek.client.reset_policy import Ago, ResetPolicy
 from odradek.net.request_pipeline import ConnectionFailed, NotConnected
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.wire.messages.consumer_group_heartbeat import (

@@ -4,9 +4,10 @@ from uuid import UUID
 
 import pytest
 
+from odradek.base.offset_timestamps import EARLIEST
 from odradek.client.core.consumer.positions import NoPosition
 from odradek.client.core.requests import Outcome, Send
-from odradek.client.reset_policy import EARLIEST, ResetPolicy
+from odradek.client.reset_policy import ResetPolicy
 from odradek.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 from odradek.wire.messages.list_offsets import ListOffsetsRequest
 from odradek.wire.messages.metadata import (

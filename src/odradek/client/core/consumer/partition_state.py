@@ -117,6 +117,17 @@ class PartitionState:
         self.go(Phase.NEEDS_RESET)
         self.reset_timestamp = None
 
+    def begin_again(self) -> Offset:
+        """Its topic was deleted and made again: neither position nor epoch counts there.
+
+        Returns the position before. It is forgotten, so that nobody commits it for the new topic.
+        """
+        self.lost()
+        gone, self.offset = self.offset, NO_OFFSET
+        self.epoch = self.leader_epoch = NO_EPOCH
+        self.settle()
+        return gone
+
     def follow(self, leader_epoch: LeaderEpoch) -> None:
         """Another leader leads: compare the position with its log, if there is an epoch to compare."""
         if self.epoch != NO_EPOCH and self.epoch < leader_epoch:

@@ -20,7 +20,6 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import (
     NO_EPOCH,
-    NO_OFFSET,
     NO_TOPIC_ID,
     BrokerId,
     LeaderEpoch,
@@ -28,6 +27,7 @@ from odradek.base.ids import (
     TopicId,
     TopicPartition,
 )
+from odradek.base.offset_timestamps import LATEST
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.partition_state import PartitionState, Phase
@@ -35,7 +35,7 @@ from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import Outcome, Send, ToCoordinator, ToNode
 from odradek.client.core.routing import Routing
 from odradek.client.refusal import known_code, name_of
-from odradek.client.reset_policy import LATEST, ResetPolicy, timestamp_of
+from odradek.client.reset_policy import ResetPolicy, timestamp_of
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -333,15 +333,10 @@ class Positions:
         before, state.topic_id = state.topic_id, topic_id
         if before == NO_TOPIC_ID or state.phase not in (Phase.FETCHING, Phase.NEEDS_VALIDATION):
             return
-        state.go(Phase.NEEDS_RESET)
-        state.reset_timestamp = None
-        state.epoch = state.leader_epoch = NO_EPOCH
-        state.settle()
+        gone = state.begin_again()
         if self._reset_to is None:
             said = f"{partition}: the topic was deleted and made again, and auto.offset.reset is none"
-            state.error = NoPosition(f"{said}; seek to go on", partition, state.offset)
-        else:
-            state.offset = NO_OFFSET  # not to be committed for the new topic
+            state.error = NoPosition(f"{said}; seek to go on", partition, gone)
 
     # --- answers
 
