@@ -1,16 +1,20 @@
 """The network thread of blocking clients: results, exceptions, interruptions, misuse."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
 
+from odradek.client.aio.deliveries import Receipt
 from odradek.client.aio.home import Misuse
+from odradek.client.blocking.delivery import Delivery, give_deliveries
 from odradek.client.blocking.network_thread import NetworkThread
+from odradek.client.blocking.shared_lock import SharedLock
 
 
 async def nothing() -> None:
@@ -85,6 +89,35 @@ def test_ctrl_c_before_it_begins_leaves_no_coroutine_that_nobody_awaits(
     assert made == []
     network.run(function)
     assert made == ["a coroutine"]
+
+
+def interrupted_within(monkeypatch: pytest.MonkeyPatch, call: Callable[[], object]) -> None:
+    """Make a call, with Ctrl-C wherever it takes a lock by Python code, when it has it."""
+    enter = threading.Condition.__enter__
+
+    def interrupted(condition: threading.Condition) -> bool:
+        taken = enter(condition)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        return taken
+
+    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt, TimeoutError):
+        patch.setattr(threading.Condition, "__enter__", interrupted)
+        call()
+
+
+def test_ctrl_c_leaves_no_lock_held_that_the_thread_would_wait_for(
+    network: NetworkThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = SharedLock()
+    delivery = Delivery(network, ended)
+    interrupted_within(monkeypatch, lambda: network.run(nothing))
+    interrupted_within(monkeypatch, lambda: delivery.result(0.01))
+    went_on = threading.Event()
+    network.post(lambda: give_deliveries(ended, [delivery], [Receipt("orders", 0, 7, 0)]))
+    network.post(went_on.set)
+    assert went_on.wait(5)
+    assert delivery.result(5).offset == 7
 
 
 def test_an_exception_of_the_call_itself_comes_through(network: NetworkThread) -> None:

@@ -3,19 +3,22 @@
     calls = Calls()
     await calls.make(function)        on the network thread: returns when the waiting thread has called it
     calls.add(function)               on the network thread: the same, without waiting for it
-    calls.serve(future, timeout_s)    on the waiting thread: calls what comes until the future is done
+    calls.end()                       on the network thread: the coroutine has ended
+    calls.serve(timeout_s)            on the waiting thread: calls what comes until then
 
 Invariants: an exception of the function is raised by `make`, or, where nobody waits for it, by `serve`. A
-function that was added may stay uncalled, if the future is done. What is no exception of the application's,
-as KeyboardInterrupt, is raised by `serve` at once; the waiting coroutine is then for its caller to cancel.
+function that was added may stay uncalled, if the coroutine has ended. What is no exception of the
+application's, as KeyboardInterrupt, is raised by `serve` at once; the waiting coroutine is then for its
+caller to cancel.
+
+The two threads share a queue of C code and no lock of Python code: an exception of a signal handler (Ctrl-C)
+can leave such a lock held, and the network thread would wait for it for ever.
 """
 
 import asyncio
 import queue
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
 
 Call = Callable[[], None]
 
@@ -24,7 +27,7 @@ class Calls:
     """See the module; made for one coroutine and the thread that waits for it."""
 
     def __init__(self) -> None:
-        # What is to be called, in order; None: the future is done.
+        # What is to be called, in order; None: the coroutine has ended.
         self._queue: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
 
     async def make(self, function: Call) -> None:
@@ -50,16 +53,19 @@ class Calls:
         """Have a function called on the waiting thread, if it still waits; what it raises ends the wait."""
         self._queue.put(function)
 
-    def serve(self, future: "Future[Any]", timeout_s: float | None) -> None:
-        """Call what comes until the future is done. Raises TimeoutError if nothing comes for so long."""
-        future.add_done_callback(lambda _: self._queue.put(None))
+    def end(self) -> None:
+        """Nothing more comes."""
+        self._queue.put(None)
+
+    def serve(self, timeout_s: float | None) -> bool:
+        """Call what comes until the end; False if nothing comes for so long."""
         while True:
             try:
                 call = self._queue.get(timeout=timeout_s)
             except queue.Empty:
-                raise TimeoutError from None
+                return False
             if call is None:
-                return
+                return True
             call()
 
 

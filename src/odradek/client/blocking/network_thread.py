@@ -16,10 +16,9 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as WaitedTooLong
+from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from odradek.client.aio.home import Misuse, forked
 from odradek.client.blocking.calls import Calls
@@ -104,40 +103,29 @@ class NetworkThread:
         *,
         is_last: bool,
     ) -> T:
-        future: Future[T] = Future()
+        reply: _Reply[T] = _Reply(Calls() if calls is None else calls)
         try:
             # What is given to the loop under the lock is begun before the loop is stopped.
             with self._lock:
                 if self._is_closed and not is_last:
                     raise Misuse(f"{self._name} was closed")
-                self._loop.call_soon_threadsafe(self._begin, function, future)
-            if calls is not None:
-                calls.serve(future, timeout_s)
-            return future.result(timeout_s)
-        except CancelledError:
+                self._loop.call_soon_threadsafe(self._begin, function, reply)
+            if not reply.calls.serve(timeout_s):
+                raise TimeoutError(f"{self._name} did not end within {timeout_s} s")
+            return reply.result()
+        except asyncio.CancelledError:
             raise Misuse(f"{self._name} was closed by another thread") from None
-        except WaitedTooLong:
-            if future.done():  # the coroutine's own
-                raise
-            raise TimeoutError(f"{self._name} did not end within {timeout_s} s") from None
         finally:
             # After an interruption, wherever it came: the coroutine is not begun, or cancelled.
-            future.cancel()
+            if not reply.is_given:
+                reply.is_unwanted = True
+                self.post(reply.cancel)
 
     # --- on the network thread
 
-    def _begin(self, function: Function[T], future: "Future[T]") -> None:
-        if future.cancelled():
-            return
-        task = self._loop.create_task(_awaited(function))
-        task.add_done_callback(lambda _: copy_outcome(task, future))
-        future.add_done_callback(lambda _: self._cancel_later(task, future))
-
-    def _cancel_later(self, task: asyncio.Task[T], future: "Future[T]") -> None:
-        """Called on any thread when the future is done: its task ends if it was cancelled."""
-        if future.cancelled():
-            with suppress(RuntimeError):  # the loop has ended, and the task with it
-                self._loop.call_soon_threadsafe(task.cancel)
+    def _begin(self, function: Function[T], reply: "_Reply[T]") -> None:
+        if not reply.is_unwanted:
+            reply.await_task(self._loop.create_task(_awaited(function)))
 
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -159,6 +147,58 @@ class NetworkThread:
         self._loop.run_until_complete(asyncio.sleep(0))  # the callbacks of what it ended
         with suppress(RuntimeError):  # the program ends: the pool has ended, and no thread can be started
             self._loop.run_until_complete(self._loop.shutdown_default_executor())
+
+
+class _Reply(Generic[T]):
+    """What becomes of a coroutine on the network thread, for the thread that waits for it.
+
+    Not a future of the standard library: its lock may stay held when Ctrl-C comes (`calls`).
+    """
+
+    __slots__ = ("_error", "_result", "_task", "calls", "is_given", "is_unwanted")
+
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
+        """They end when the outcome is given."""
+        self.is_given = False
+        self.is_unwanted = False
+        """Whether the thread waits no more; it alone says so."""
+        self._task: asyncio.Task[T] | None = None
+        self._result: T | None = None
+        self._error: BaseException | None = None
+
+    def result(self) -> T:
+        """What the coroutine returned; raises what it raised. Called once, after the end of the calls."""
+        error, self._error = self._error, None
+        if error is None:
+            return cast(T, self._result)
+        try:
+            raise error
+        finally:
+            del error  # which the traceback would keep, and it the traceback
+
+    # --- on the network thread
+
+    def await_task(self, task: asyncio.Task[T]) -> None:
+        """The coroutine has begun."""
+        self._task = task
+        task.add_done_callback(self._give)
+
+    def cancel(self) -> None:
+        """End the coroutine, if it has begun."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _give(self, task: asyncio.Task[T]) -> None:
+        self._task = None
+        if task.cancelled():
+            self._error = asyncio.CancelledError()
+        elif (error := task.exception()) is not None:
+            self._error = error
+        else:
+            self._result = task.result()
+        self.is_given = True
+        self.calls.end()
 
 
 async def _awaited(function: Function[T]) -> T:

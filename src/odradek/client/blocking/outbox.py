@@ -11,7 +11,6 @@ record is added, or fails, within `max.block.ms`.
 """
 
 import asyncio
-import threading
 import time
 from collections import deque
 from typing import Any, Final, NamedTuple
@@ -21,6 +20,7 @@ from odradek.client.aio.producer import Producer, closed
 from odradek.client.aio.record_arguments import interrupted
 from odradek.client.blocking.delivery import Delivery
 from odradek.client.blocking.network_thread import NetworkThread
+from odradek.client.blocking.shared_lock import SharedLock
 from odradek.client.core.producer.batch import record_bytes_max
 from odradek.client.core.producer.outgoing import Outgoing
 
@@ -49,8 +49,7 @@ class Outbox:
         self._network = network
         self._max_block_s = producer.max_block_ms / 1000
         # Guards the fields below; threads wait on the condition for room.
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
+        self._changed = SharedLock()
         self._put: deque[_Put] = deque()
         # The size of all records that are not added or failed yet, held ones among them.
         self._size = 0
@@ -74,7 +73,7 @@ class Outbox:
         record_bytes = record_bytes_max(key, value, headers)
         is_put = False
         try:
-            with self._lock:
+            with self._changed:
                 while self._size >= ROOM and not self._is_closed:
                     self._changed.wait()
                 if self._is_closed:

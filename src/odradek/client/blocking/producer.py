@@ -10,7 +10,6 @@ of its own.
 
 import asyncio
 import logging
-import threading
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
@@ -27,6 +26,7 @@ from odradek.client.blocking import at_exit
 from odradek.client.blocking.delivery import Delivery, TableDelivery, give_deliveries
 from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
 from odradek.client.blocking.outbox import Outbox
+from odradek.client.blocking.shared_lock import SharedLock
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.producer.outgoing import Outgoing
 from odradek.client.core.producer.settings import Partitioner
@@ -83,7 +83,7 @@ class Producer(Closing, Generic[K, V]):
         )
         self._network = NetworkThread("this producer", self._at_end)
         # Guards the outcomes of all deliveries.
-        self._ended = threading.Condition()
+        self._ended = SharedLock()
         self._producer.give_by(partial(give_deliveries, self._ended))
         self._outbox = Outbox(self._producer, self._network)
         at_exit.call(self._flush_unclosed, self._end_unclosed)
