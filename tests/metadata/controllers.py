@@ -26,7 +26,17 @@ from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionImage
 from odradek.metadata.memory import MemorySession, MemoryStore
 from odradek.metadata.messages import BrokerMessage, StopReplica, UpdateMetadata, changes_from
-from odradek.metadata.store import SessionEnded, SessionOpened, StoreEvent, StoreReplied
+from odradek.metadata.store import (
+    Create,
+    Failed,
+    Fault,
+    Multi,
+    SessionEnded,
+    SessionOpened,
+    SetData,
+    StoreEvent,
+    StoreReplied,
+)
 
 A = TypeVar("A", bound=Answer)
 
@@ -73,7 +83,9 @@ class Member:
     def _carry_out(self, effect: Effect) -> None:
         match effect:
             case StoreCall(call_id, operation):
-                if self.session is not None:
+                if self.cluster.is_disk_full and isinstance(operation, Multi | SetData | Create):
+                    self._take(StoreReplied(call_id, Failed(Fault.STORE_FAILED, "/")))
+                elif self.session is not None:
                     self.calls[self.session.submit(operation)] = call_id
             case TurnWanted(call_id):
                 self._take(TurnCame(call_id))
@@ -107,6 +119,8 @@ class Cluster:
         self.store = MemoryStore()
         # Whether the store executes nothing before `store.deliver`.
         self.holding = False
+        # Whether the store's disk takes no writes.
+        self.is_disk_full = False
         self.members: dict[BrokerId, Member] = {}
         # How a broker answers a StopReplica: the errors, or None for not at all.
         self.answer_to_stop: Callable[[BrokerId, StopReplica], dict[TopicPartition, ErrorCode] | None] = (

@@ -23,6 +23,7 @@ from odradek.metadata.controller import (
     Effect,
     Elected,
     ElectedUncleanly,
+    ElectionFailed,
     EventFailed,
     RequestArrived,
     Resigned,
@@ -70,10 +71,12 @@ from odradek.metadata.store import (
     Existence,
     Exists,
     GetData,
+    NodeChange,
     Reconnected,
     SessionEnded,
     SetData,
     StoreReplied,
+    WatchFired,
 )
 from tests.metadata.controllers import Cluster, Member, make_broker
 
@@ -599,6 +602,25 @@ def test_a_stopping_broker_hands_over_to_the_elr(three: Cluster) -> None:
     after = three.partition("flights")
     assert (after.leader, after.isr, after.elr, after.unclean_epoch) == (2, (2,), (1,), NO_EPOCH)
     assert [m for m in three.members[1].received if isinstance(m, StopReplica)]
+
+
+def test_an_answer_that_cannot_be_written_is_no_reason_to_take_over_at_once(three: Cluster) -> None:
+    """A store whose disk is full: brokers that are ordered again would answer the same, for ever."""
+    create(three)
+    controller = three.controller
+    del controller.effects[:]
+    three.is_disk_full = True
+    failed = {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}
+    controller.event(BrokerAnswered(10_000, 1, failed))
+    controller.event(BrokerAnswered(10_001, 1, failed))
+    assert sum(isinstance(effect, ElectionFailed) for effect in controller.effects) == 1
+    assert not any(isinstance(effect, Elected | SendToBroker) for effect in controller.effects)
+    assert not controller.controller.is_active
+    three.is_disk_full = False
+    controller.event(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))  # as after the wait
+    assert three.controller is controller
+    controller.event(BrokerAnswered(10_002, 1, failed))
+    assert three.partition("flights").leader != 1
 
 
 def test_a_shutdown_of_an_earlier_life_is_stale(three: Cluster) -> None:

@@ -215,6 +215,11 @@ class Controller:
             code = ErrorCode.NOT_CONTROLLER
         elif isinstance(error, StoreRefused):
             self._is_stale = self._active is not None
+            if error.failed.fault is Fault.STORE_FAILED and not isinstance(event, RequestArrived):
+                # A new take-over would order everything again, and the same answers would lead to the same
+                # write: while the store's disk is full that went round fifty times a second.
+                self._resign()
+                self._effects.append(ElectionFailed(error))
             code = _REFUSALS.get(error.failed.fault, ErrorCode.KAFKA_STORAGE_ERROR)
         if isinstance(event, RequestArrived):
             self._effects.append(Respond(event.request_id, Refused(code, str(error))))
