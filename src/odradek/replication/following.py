@@ -131,7 +131,8 @@ class Following:
     def _change(self, topic_partition: TopicPartition, change: Callable[[Log], object]) -> None:
         """Truncate a log, and have that brought to disk; the fetcher waits for it before the next append."""
         log = self._logs.get(topic_partition)
-        assert log is not None, f"{topic_partition} has no log"
+        if log is None:  # the partition leaves in a step of its own, after its directory
+            raise StorageFailure(f"{topic_partition} cannot be truncated: its log directory is offline")
         assert self.log(topic_partition) is log, f"{topic_partition} does not follow here"
         truncations = log.truncations
         try:
