@@ -6,7 +6,7 @@ records all others read, `admin` once for each admin client, `shell` once for `o
 `needs(Ability...)` skips clients without that ability. Every test runs on every `--target`. With
 `--brokers 3` Odradek is a cluster in which topics have three replicas, and tests marked `one_broker` are
 skipped; without it, those marked `three_brokers`. `--essential` leaves a few tests, marked so, with one
-client of each language.
+client of each language. What takes minutes is marked `long`, and runs with `--long` only.
 """
 
 import itertools
@@ -68,6 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-failures", action="store_true", help="every combination of failures of test_replication.py"
     )
+    parser.addoption("--long", action="store_true", help="also the tests that take minutes each")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -79,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "three_brokers: left out without --brokers 3")
     config.addinivalue_line("markers", "essential: what --essential runs")
     config.addinivalue_line("markers", "failures(*combinations): those that run without --all-failures")
+    config.addinivalue_line("markers", "long: left out without --long")
     config.addinivalue_line("markers", "kip848: the protocol of consumer groups in which the broker assigns")
 
 
@@ -110,6 +112,8 @@ def _is_wanted(config: pytest.Config, test: pytest.Item) -> bool:
         combination = tuple(parameters[name] for name in ("target", "failure", "acks", "codec"))
         if combination not in failures.args:
             return False
+    if test.get_closest_marker("long") is not None and not config.getoption("--long"):
+        return False
     if not config.getoption("--essential"):
         return True
     clients = [parameters[name] for name in ("client", "writer", "library") if name in parameters]

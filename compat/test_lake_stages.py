@@ -116,6 +116,7 @@ def rows_of(description: Description, spark: SparkSession) -> list[tuple[Any, ..
     return sorted((row["start"] - start, row["city"], row["n"], row["first"]) for row in found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "more"),
     [("delta", 'key = ["window_start", "city"]\n'), ("iceberg", "")],

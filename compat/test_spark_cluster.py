@@ -160,6 +160,7 @@ def test_a_worker_that_is_killed_costs_no_record(
     is_there_once(source, descriptions)
 
 
+@pytest.mark.long
 def test_dead_letters_come_back_and_files_are_compacted_on_a_cluster(
     cluster: SparkCluster, source: Broker, tmp_path: Path
 ) -> None:
