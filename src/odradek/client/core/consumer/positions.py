@@ -345,8 +345,7 @@ class Positions:
         state, before = self._subscription.states.get(partition), asked.partitions.get(partition)
         if state is None or before is None or state is not before.state or state.phase is not asked.phase:
             return None
-        now = _Waiting(state, state.offset, state.reset_timestamp, state.topic_id)
-        return state if now == before else None
+        return state if _waiting(state) == before else None
 
     def _failed(self, asked: _Asked, error: ApiError, now_ms: int) -> None:
         self._view.refresh_soon(now_ms)
@@ -412,7 +411,7 @@ class Positions:
                     continue
                 code = known_code(one.error_code)
                 if code is ErrorCode.NONE and one.offset < 0 <= (state.reset_timestamp or 0):
-                    state.reset_timestamp = LATEST  # no record is as late
+                    state.reset(LATEST)  # no record is as late
                     continue
                 if code is ErrorCode.NONE and one.offset < 0:
                     code = ErrorCode.OFFSET_NOT_AVAILABLE  # a fetch from there would be refused at once
@@ -457,10 +456,11 @@ class Positions:
 
 
 def _asked(phase: Phase, waiting: Iterable[tuple[TopicPartition, PartitionState]]) -> _Asked:
-    return _Asked(
-        phase,
-        {one: _Waiting(state, state.offset, state.reset_timestamp, state.topic_id) for one, state in waiting},
-    )
+    return _Asked(phase, {one: _waiting(state) for one, state in waiting})
+
+
+def _waiting(state: PartitionState) -> _Waiting:
+    return _Waiting(state, state.offset, state.reset_timestamp, state.topic_id)
 
 
 def _to_group(identity: Identity) -> Send:
