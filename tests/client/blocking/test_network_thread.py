@@ -12,7 +12,8 @@ import pytest
 
 from odradek.client.aio.deliveries import Receipt
 from odradek.client.aio.home import Misuse
-from odradek.client.blocking.delivery import Delivery, give_deliveries
+from odradek.client.aio.table_deliveries import TableReceipt
+from odradek.client.blocking.delivery import Delivery, TableDelivery, give_deliveries
 from odradek.client.blocking.network_thread import NetworkThread
 from odradek.client.blocking.shared_lock import SharedLock
 
@@ -118,6 +119,24 @@ def test_ctrl_c_leaves_no_lock_held_that_the_thread_would_wait_for(
     network.post(went_on.set)
     assert went_on.wait(5)
     assert delivery.result(5).offset == 7
+
+
+def test_ctrl_c_leaves_the_lock_of_a_table_s_delivery_free(
+    network: NetworkThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivery = TableDelivery(network, SharedLock())
+    interrupted_within(monkeypatch, lambda: delivery.result(0.01))
+
+    async def give() -> None:
+        done = asyncio.get_running_loop().create_future()
+        done.set_result(TableReceipt(0, {}))
+        delivery.take_over(done)
+
+    gives = threading.Thread(target=lambda: network.run(give), daemon=True)
+    gives.start()
+    gives.join(5)
+    assert not gives.is_alive()
+    assert delivery.result(5) == TableReceipt(0, {})
 
 
 def test_an_exception_of_the_call_itself_comes_through(network: NetworkThread) -> None:

@@ -1,9 +1,11 @@
 """What a producer's `send` and `produce_batch` return: the future of a record or a table, for threads.
 
-A future of the standard library has a lock of its own, which takes longer to make than to send a record. The
-deliveries of one producer share one, and those of a batch are ended together.
+A future of the standard library has a lock of its own, which takes longer to make than to send a record, and
+which Ctrl-C may leave held (`shared_lock`). The deliveries of one producer share one, and those of a batch
+are ended together.
 """
 
+import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -117,6 +119,19 @@ class TableDelivery(_Delivery[TableReceipt]):
     Otherwise as a Delivery.
     """
 
-    def __init__(self, network: NetworkThread) -> None:
+    def __init__(self, network: NetworkThread, ended: threading.Condition) -> None:
+        """See `Delivery`."""
         super().__init__()
+        self._condition = ended
         self._network = network
+
+    def take_over(self, done: asyncio.Future[TableReceipt]) -> None:
+        """Get the outcome that the asyncio producer gave."""
+        if done.cancelled():
+            self.cancel()
+        elif not self.set_running_or_notify_cancel():
+            done.exception()  # nobody waits any more
+        elif (error := done.exception()) is not None:
+            self.set_exception(error)
+        else:
+            self.set_result(done.result())

@@ -16,7 +16,6 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Generic, TypeVar, cast
 
@@ -204,15 +203,3 @@ class _Reply(Generic[T]):
 async def _awaited(function: Function[T]) -> T:
     """What the call of the function itself raises, wrong arguments say, is the caller's as well."""
     return await function()
-
-
-def copy_outcome(task: asyncio.Future[T], future: "Future[T]") -> None:
-    """Give what became of a task or a future of the loop to the threads that wait for it."""
-    if task.cancelled():
-        future.cancel()
-    elif not future.set_running_or_notify_cancel():
-        task.exception()  # nobody waits any more
-    elif (error := task.exception()) is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(task.result())

@@ -24,7 +24,7 @@ from odradek.client.aio.record_arguments import Headers
 from odradek.client.aio.record_lists import ListDelivery
 from odradek.client.blocking import at_exit
 from odradek.client.blocking.delivery import Delivery, TableDelivery, give_deliveries
-from odradek.client.blocking.network_thread import NetworkThread, copy_outcome
+from odradek.client.blocking.network_thread import NetworkThread
 from odradek.client.blocking.outbox import Outbox
 from odradek.client.blocking.shared_lock import SharedLock
 from odradek.client.core.membership.group_metadata import GroupMetadata
@@ -120,12 +120,12 @@ class Producer(Closing, Generic[K, V]):
         added so far are sent all the same. Interceptors, serializers and partitioners see no rows: a producer
         that has any is refused. Needs pyarrow.
         """
-        delivery = TableDelivery(self._network)
+        delivery = TableDelivery(self._network, self._ended)
 
         async def there() -> None:
             await self._outbox.emptied()
             future = await self._producer.produce_batch(table, topic=topic)
-            future.add_done_callback(lambda done: copy_outcome(done, delivery))
+            future.add_done_callback(delivery.take_over)
 
         self._network.run(there)
         return delivery
