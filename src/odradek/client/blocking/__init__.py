@@ -2,4 +2,9 @@
 
 So heartbeats and requests go on while the application works. The application's own exceptions and
 KeyboardInterrupt come through.
+
+- `network_thread`: the thread, and calls that wait for it; `calls`: what it has called on the waiting thread.
+- `outbox`, `delivery`: records on their way to it, and their outcomes on the way back.
+- `shared_lock`: a lock that Ctrl-C does not leave held; `lasting_pool`: threads that outlive the main thread.
+- `at_exit`: what happens to producers that were not closed.
 """
