@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from peers import BrokerProcess
-from peers.waiting import WAIT_S_MAX
+from peers.waiting import WAIT_S_MAX, wait_until
 
 from compat.commands import Cli, records, rows, send
 
@@ -41,12 +41,16 @@ def own_settings(cli: Cli, topic: str) -> list[dict[str, Any]]:
 
 def test_settings(cli: Cli, topic: str) -> None:
     cli("configs", "set", "topic", topic, "retention.ms=5000")
-    own = {one["setting"]: one["value"] for one in own_settings(cli, topic)}
-    assert own == {"retention.ms": "5000"}
+
+    def own() -> dict[str, str]:
+        return {one["setting"]: one["value"] for one in own_settings(cli, topic)}
+
+    # A broker of Apache Kafka answers before it has applied the change itself.
+    wait_until(lambda: own() == {"retention.ms": "5000"}, "the setting is not set")
     explained = cli("configs", "describe", "topic", topic, "--all", "--explain")
     assert "<" not in explained.replace("<=", "")
     cli("configs", "reset", "topic", topic, "retention.ms")
-    assert own_settings(cli, topic) == []
+    wait_until(lambda: own() == {}, "the setting is not reset")
     cli("configs", "set", "topic", topic, "retention.ms=soon", code=1)
 
 
