@@ -63,7 +63,10 @@ def test_what_is_left_out_has_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("topics", "topic", "source.topics is missing"),
+        ("topics", "topic", "there is no setting source.topic; did you mean topics?"),
+        ('topics = ["flights"]\n', "", "source.topics is missing"),
+        ("[source]", "[sourec]", "there is no setting sourec; did you mean source?"),
+        ('["flights"]', '["a,b"]', "source.topics must be a list of the names of topics, not ['a,b']"),
         (
             "[sink]",
             "[sink]\nzzz = 1",

@@ -155,8 +155,9 @@ def read_description(file: Path) -> Description:
     top = TomlTable(file, "", document)
     source, decode, sink = (top.table(name) for name in ("source", "decode", "sink"))
     batch, dead_letters, compact = (top.table(name) for name in ("batch", "dead_letters", "compact"))
-    spark = top.table("spark")
+    spark, stages = top.table("spark"), top.tables("transform")
     name = top.text("name", file.stem)
+    top.refuse_the_rest()  # before `[sourec]` is said to be a source without topics
     if not _NAME.fullmatch(name):
         raise top.wrong("name", "a name of letters, digits, dots, dashes and underscores")
     servers = source.text("bootstrap_servers", os.environ.get("ODRADEK_BOOTSTRAP_SERVERS") or MISSING)
@@ -167,13 +168,13 @@ def read_description(file: Path) -> Description:
         raise decode.wrong("delimiter", "one character")
     sink_format = sink.choice("format", SINK_FORMATS, "parquet")
     sink_topic, value_format = _topic(file, sink, sink_format, format_name)
-    transforms = tuple(read_transform(one) for one in top.tables("transform"))
+    transforms = tuple(map(read_transform, stages))
     avro, given_fields = _avro(file, decode, format_name)
     described = Description(
         file=file,
         name=name,
         bootstrap_servers=servers,
-        topics=source.texts("topics", MISSING),
+        topics=source.topics("topics"),
         starts_at_latest=source.choice("start", ("earliest", "latest"), "earliest") == "latest",
         isolation=source.choice("isolation", ("read_committed", "read_uncommitted"), "read_committed"),
         continues_after_loss=source.choice("on_lost_offsets", ("fail", "continue"), "fail") == "continue",
@@ -214,7 +215,7 @@ def read_description(file: Path) -> Description:
             f"{file}: spark.settings",
         ),
     )
-    for table in (top, source, decode, sink, batch, dead_letters, compact, spark):
+    for table in (source, decode, sink, batch, dead_letters, compact, spark):
         table.refuse_the_rest()
     _check_topics(described)
     _check_format(described, is_compacted="compact" in document)

@@ -65,6 +65,13 @@ class TomlTable:
             raise self.wrong(key, "the name of a topic")
         return found
 
+    def topics(self, key: str) -> tuple[str, ...]:
+        """The names of topics, at least one."""
+        found = self.texts(key, MISSING)
+        if not all(map(_TOPIC_NAME.fullmatch, found)):
+            raise self.wrong(key, "a list of the names of topics")
+        return found
+
     def texts(self, key: str, default: object) -> tuple[str, ...]:
         """A list of texts."""
         found = self._value(key, default, list if key in self._content else tuple, "a list of texts")
@@ -107,11 +114,18 @@ class TomlTable:
                 hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(self._known)}"
                 raise SettingError(f"{self.file}: there is no setting {self._path}{key}; {hint}")
 
+    def _missing(self, key: str) -> str:
+        """That a key is not there, or what stands there in its place by mistake."""
+        close = get_close_matches(key, self._content, 1)
+        if close and close[0] not in self._known:
+            return f"there is no setting {self._path}{close[0]}; did you mean {key}?"
+        return f"{self._path}{key} is missing"
+
     def _value(self, key: str, default: object, kind: type, wanted: str) -> Any:
         self._known.append(key)
         if key not in self._content:
             if default is MISSING:
-                raise SettingError(f"{self.file}: {self._path}{key} is missing")
+                raise SettingError(f"{self.file}: {self._missing(key)}")
             return default
         if not isinstance(self._content[key], kind):
             raise self.wrong(key, wanted)
