@@ -7,12 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from odradek.base.errors import OdradekError
+from odradek.base.clock import ManualClock
+from odradek.base.errors import OdradekError, SettingError
 from odradek.base.ids import TopicPartition
-from odradek.spark.pipeline.engine import Step, TooManyDeadLetters
+from odradek.spark.pipeline.engine import Engine, Step, TooManyDeadLetters
 from odradek.spark.pipeline.ledger import Table, TableRefused
 from odradek.spark.pipeline.planning import LogChanged
-from tests.spark.pipeline.fake_topics import FLIGHTS, FakeTopics, described, rows_of, run, verified
+from tests.spark.pipeline.fake_topics import (
+    FLIGHTS,
+    FakeJob,
+    FakeTopics,
+    Heard,
+    described,
+    rows_of,
+    run,
+    verified,
+)
 
 
 class Killed(BaseException):
@@ -203,4 +213,33 @@ def test_a_table_that_was_changed_is_found_out(tmp_path: Path) -> None:
     assert "batch=2 lacks records of flights-0: 2 offsets, the first 2, 3" in faults
     assert "batch=3" in faults
     with pytest.raises(OdradekError, match="is missing or damaged"):
+        run(description, topics)
+
+
+def test_a_batch_that_fills_the_disk_gives_it_back(tmp_path: Path) -> None:
+    topics = FakeTopics(1)
+    topics.logs[0] = [value(n=1)]
+    description = described(tmp_path)
+
+    def full(path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with Table(description.table, description.name, synced=full) as table:
+        table.open_for_writing()
+        engine = Engine(description, table, topics, FakeJob(topics, description), ManualClock(), Heard())
+        with pytest.raises(TableRefused, match="no space left on device"):
+            engine.run_once()
+        assert table.staged() == []
+    run(description, topics)
+    assert verified(description, topics).faults == []
+
+
+def test_fields_that_cannot_be_kept_are_said(tmp_path: Path) -> None:
+    topics = FakeTopics(1)
+    topics.logs[0] = [value(n=1)]
+    description = described(tmp_path)
+    description.fields_file.with_suffix(".new").mkdir()
+    with pytest.raises(
+        SettingError, match=r"cannot write .*flights\.fields\.json, which keeps the fields: is a"
+    ):
         run(description, topics)

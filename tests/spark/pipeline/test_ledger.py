@@ -1,5 +1,6 @@
 """The table's directory: one writer, whole batches, nothing of others."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -122,3 +123,38 @@ def test_what_a_killed_run_left_is_swept_away(tmp_path: Path) -> None:
     with Table(tmp_path, "flights") as table:
         table.open_for_writing()
         assert not left.exists()
+
+
+def full(path: Path) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_said_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Table(tmp_path, "flights", synced=full) as table:
+        table.open_for_writing()
+        sealed = table.stage()
+        with pytest.raises(TableRefused, match=f"cannot write to {tmp_path}: no space left on device"):
+            table.seal(sealed, commit())
+        monkeypatch.setattr(Path, "mkdir", lambda path: full(path))
+        with pytest.raises(TableRefused, match="no space left on device"):
+            table.stage()
+
+
+def test_a_run_begins_on_a_full_disk_and_gives_it_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Table(tmp_path, "flights") as table:
+        table.open_for_writing()
+        left = table.stage()
+    monkeypatch.setattr(os, "write", lambda lock, text: full(tmp_path))
+    with Table(tmp_path, "flights") as table:
+        table.open_for_writing()
+        assert not left.exists()
+
+
+def test_what_is_no_directory_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "table").touch()
+    table = Table(tmp_path / "table", "flights")
+    for look in (table.last, table.holder):
+        with pytest.raises(TableRefused, match=r"cannot read .*table: not a directory"):
+            look()

@@ -246,11 +246,17 @@ def read_fields(description: Description) -> Fields:
 
 
 def write_fields(description: Description, fields: Fields) -> None:
-    """Keep the fields, at once or not at all."""
+    """Keep the fields, at once or not at all. Raises SettingError if their file cannot be written."""
     text = json.dumps({"pipeline": description.name, "fields": fields}, indent=2)
     beside = description.fields_file.with_suffix(".new")
-    beside.write_text(text + "\n")
-    beside.replace(description.fields_file)
+    try:
+        beside.write_text(text + "\n")
+        beside.replace(description.fields_file)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SettingError(
+            f"cannot write {description.fields_file}, which keeps the fields: {reason}"
+        ) from None
 
 
 def check_transforms(description: Description) -> None:

@@ -272,7 +272,11 @@ class Engine:
         return Replayed(letters.count, written.dead_letters, commit, written.first_error)
 
     def _publish(self, staging: Path, commit: Commit) -> None:
-        self._table.seal(staging, commit)
+        try:
+            self._table.seal(staging, commit)
+        except OdradekError:  # as for a full disk, which gets its room back
+            self._table.discard(staging)
+            raise
         self._reached(Step.SEALED)
         self._table.publish(staging, commit)
         self._last = commit

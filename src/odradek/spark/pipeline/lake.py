@@ -114,8 +114,11 @@ class LakeTable(Closing):
         self._writer: LakeWriter | None = None
 
     def open_for_writing(self) -> None:
-        """Lock the table against other runs; what it holds is checked. Raises TableRefused."""
-        if not self.ledger.directory.exists() and self.directory.is_dir():
+        """Lock the table against other runs; what it holds is checked. Raises TableRefused.
+
+        A table whose ledger was deleted is the pipeline's by its marker; see `last`.
+        """
+        if not self.ledger.directory.exists() and self.directory.is_dir() and not self._has_marker():
             refuse_others(self.directory, lambda name: name.startswith("."))
         self.ledger.lock()
         self.last()
@@ -155,6 +158,10 @@ class LakeTable(Closing):
         if recorded is not None and recorded.batch > commit.batch:
             raise self._set_back(commit, recorded)
         return commit
+
+    def _has_marker(self) -> bool:
+        """Whether what is in the directory is a table that a pipeline has written."""
+        return self._read_state(self.directory).marker is not None
 
     def _set_back(self, commit: Commit, recorded: Commit) -> TableRefused:
         return TableRefused(

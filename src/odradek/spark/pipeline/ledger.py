@@ -18,7 +18,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -142,8 +143,9 @@ class Table(Closing):
                 f"{self.directory} is being written by another run (process {holder})"
             ) from None
         self._lock = lock
-        os.ftruncate(lock, 0)
-        os.write(lock, b"%d\n" % os.getpid())
+        with suppress(OSError):  # a full disk, which `sweep` may give room
+            os.ftruncate(lock, 0)
+            os.write(lock, b"%d\n" % os.getpid())
         self._refuse_what_is_not_ours()
 
     def holder(self) -> str | None:
@@ -152,6 +154,8 @@ class Table(Closing):
             lock = os.open(self.directory / _LOCK, os.O_RDONLY)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise TableRefused(f"cannot read {self.directory}: {_reason(error)}") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -161,9 +165,10 @@ class Table(Closing):
         return None
 
     def sweep(self) -> None:
-        """Remove batches that were not committed."""
-        for left in self.staged():
-            shutil.rmtree(left)
+        """Remove batches that were not committed. Raises TableRefused."""
+        with self._writing():
+            for left in self.staged():
+                shutil.rmtree(left)
 
     def staged(self) -> list[Path]:
         """The directories of batches that were not committed."""
@@ -176,11 +181,13 @@ class Table(Closing):
             self._lock = None
 
     def batches(self) -> list[int]:
-        """The numbers of the committed batches, in order."""
+        """The numbers of the committed batches, in order. Raises TableRefused."""
         try:
             names = os.listdir(self.directory)
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise TableRefused(f"cannot read {self.directory}: {_reason(error)}") from None
         return sorted(int(found[1]) for name in names if (found := _BATCH.fullmatch(name)))
 
     def last(self) -> Commit | None:
@@ -207,10 +214,11 @@ class Table(Closing):
         return self.directory / f"batch={batch}"
 
     def stage(self) -> Path:
-        """A new directory for a batch that is being written."""
+        """A new directory for a batch that is being written. Raises TableRefused."""
         assert self._lock is not None, "the table is not open for writing"
         staging = self.directory / f"{_STAGING}{uuid4().hex}"
-        staging.mkdir()
+        with self._writing():
+            staging.mkdir()
         return staging
 
     def discard(self, staging: Path) -> None:
@@ -218,12 +226,13 @@ class Table(Closing):
         shutil.rmtree(staging, ignore_errors=True)
 
     def seal(self, staging: Path, commit: Commit) -> None:
-        """Write the commit beside the files, and make all of it durable."""
-        (staging / COMMIT).write_text(json.dumps(asdict(commit), indent=1) + "\n")
-        for root, _, names in os.walk(staging, topdown=False):
-            for name in names:
-                self._sync(Path(root) / name)
-            self._sync(Path(root))
+        """Write the commit beside the files, and make all of it durable. Raises TableRefused."""
+        with self._writing():
+            (staging / COMMIT).write_text(json.dumps(asdict(commit), indent=1) + "\n")
+            for root, _, names in os.walk(staging, topdown=False):
+                for name in names:
+                    self._sync(Path(root) / name)
+                self._sync(Path(root))
 
     def publish(self, staging: Path, commit: Commit) -> None:
         """Make a sealed batch visible: the commit point. Raises TableRefused if that batch exists."""
@@ -234,7 +243,16 @@ class Table(Closing):
             raise TableRefused(
                 f"cannot commit batch {commit.batch} of {self.directory}: {_reason(error)}"
             ) from None
-        self._sync(self.directory)
+        with self._writing():
+            self._sync(self.directory)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Make a TableRefused of what the file system raises, as for a full disk."""
+        try:
+            yield
+        except OSError as error:
+            raise TableRefused(f"cannot write to {self.directory}: {_reason(error)}") from None
 
     def _refuse_what_is_not_ours(self) -> None:
         """Raises TableRefused for visible files that no batch of a pipeline has."""

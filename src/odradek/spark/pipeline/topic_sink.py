@@ -66,6 +66,9 @@ class TopicTable(LakeTable):
         self.markers = MarkerLog(description)
         super().__init__(description.table, description.name, self.markers.state)
 
+    def _has_marker(self) -> bool:
+        return False  # it is not in the directory, which has to be empty where there is no ledger
+
     def _without_marker(self, state: LakeState, recorded: Commit | None) -> Commit | None:
         if recorded is None:
             return None  # what others wrote to the topic is theirs
