@@ -49,7 +49,7 @@ def test_the_master_of_the_command_line_goes_before_that_of_the_description(
     file = description(tmp_path, "a.toml", "a", '[spark]\nmaster = "yarn"\n')
     verified: list[str] = []
 
-    def verify_table(found: Description) -> Findings:
+    def verify_table(found: Description, **_named: object) -> Findings:
         verified.append(found.master)
         return Findings()
 

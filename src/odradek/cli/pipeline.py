@@ -245,7 +245,8 @@ def compact(options: Options) -> None:
     """Make few large files of many small ones, and remove what no kept state of the table has."""
     from odradek.spark.pipeline import assembly
 
-    _say_compacted(assembly.compact_table(_described(options.file, options.master)))
+    description = _described(options.file, options.master)
+    _say_compacted(assembly.compact_table(description, warn=_Progress().warned))
 
 
 def _say_compacted(done: Compacted, prefix: str = "") -> None:
@@ -310,7 +311,7 @@ def verify(options: Options) -> int:
     from odradek.spark.pipeline import assembly
 
     description = _described(options.file, options.master)
-    found = assembly.verify_table(description)
+    found = assembly.verify_table(description, warn=_Progress().warned)
     if options.json:
         say_json(asdict(found), indent=2)
         return 1 if found.faults else 0

@@ -2,7 +2,10 @@
 
 import json
 import random
+import threading
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ from odradek.spark.pipeline.description import Compaction, Description
 from odradek.spark.pipeline.engine import Engine
 from odradek.spark.pipeline.lake import LEDGER, Marker
 from odradek.spark.pipeline.ledger import TableRefused
+from tests.spark.pipeline.fake_cluster import MASTER, FakeContext
 from tests.spark.pipeline.fake_lakes import FakeWriter, lake_table, run_into_lake, verified_lake
 from tests.spark.pipeline.fake_topics import FakeJob, FakeTopics, Heard, described
 
@@ -247,3 +251,37 @@ def test_tables_of_parquet_files_are_refused_with_the_reason(tmp_path: Path) -> 
     description = described(tmp_path)
     with pytest.raises(SettingError, match="cannot be compacted: a table of Parquet files has no log in"):
         compact_table(description)
+
+
+def test_a_cluster_without_free_cores_is_said_to_be_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyspark")
+    from odradek.spark.pipeline import executors, formats
+
+    description, _ = filled(tmp_path, "delta")
+    description = replace(description, compaction=SETTINGS)
+    heard = threading.Event()
+    said: list[str] = []
+
+    def warn(sentence: str) -> None:
+        said.append(sentence)
+        heard.set()
+
+    def answer_late() -> None:
+        assert heard.wait(60)
+
+    for name, made in (
+        ("table_of", lambda one: lake_table(one, "delta")),
+        ("lake_session", lambda one, session: FakeWriter(one.table, "delta")),
+        ("compactor_of", lambda one, lake: FakeCompactor(one, "delta")),
+    ):
+        monkeypatch.setattr(formats, name, made)
+    monkeypatch.setattr(executors, "Executors", partial(executors.Executors, wait_s=0))
+    done = compact_table(description, FakeContext(fail=answer_late), warn)
+    assert done.rewritten == Rewritten(2, 1)
+    assert said == [
+        f"no executor of {MASTER} has answered for 0 s: it may have no free cores or memory, or its machines"
+        " may not reach this one (spark.driver.host in [spark.settings])"
+    ]
+    assert not list((description.table / LEDGER).glob("_staging-*"))

@@ -3,9 +3,8 @@
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,76 +12,10 @@ pytest.importorskip("pyspark")
 
 from odradek.spark.pipeline import executor_look
 from odradek.spark.pipeline.executors import Executors, ExecutorsRefused
+from tests.spark.pipeline.fake_cluster import MASTER, Executor, FakeContext
 
-MASTER = "spark://host:7077"
 HOST = socket.gethostname()
 OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
-
-
-class Executor:
-    """An executor as Spark's tracker has it."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-
-    def host(self) -> str:
-        return "worker"
-
-    def port(self) -> int:
-        return self._port
-
-
-class Settings(dict[str, str]):
-    """What the user has set."""
-
-    def contains(self, name: str) -> bool:
-        return name in self
-
-
-class FakeContext:
-    """A SparkContext whose tasks run in this process; counts the jobs."""
-
-    defaultParallelism = 3  # noqa: N815  # Spark's name
-
-    def __init__(self, master: str = MASTER, fail: Callable[[], None] = lambda: None) -> None:
-        self.master = master
-        self.executors = [Executor(1)]
-        self.jobs: list[int] = []
-        self._fail = fail
-        self._task: Any = None
-        # The way from Python to the tracker leads over objects that all of this stands for.
-        self._jsc = self
-        self.sparkContext = self
-        self.conf = self
-        self.settings = Settings()
-        self.changed: dict[str, str] = {}
-
-    def sc(self) -> "FakeContext":
-        return self
-
-    def statusTracker(self) -> "FakeContext":  # noqa: N802
-        return self
-
-    def getExecutorInfos(self) -> list[Executor]:  # noqa: N802
-        return self.executors
-
-    def getConf(self) -> "Settings":  # noqa: N802
-        return self.settings
-
-    def set(self, name: str, value: str) -> None:
-        self.changed[name] = value
-
-    def parallelize(self, numbers: range, tasks: int) -> "FakeContext":
-        self.jobs.append(tasks)
-        return self
-
-    def mapPartitions(self, task: Callable[[Any], Iterator[Any]]) -> "FakeContext":  # noqa: N802
-        self._task = task
-        return self
-
-    def collect(self) -> list[Any]:
-        self._fail()
-        return list(self._task([0]))
 
 
 def fail(text: str) -> Callable[[], None]:
@@ -105,7 +38,24 @@ def test_executors_are_looked_at_once_and_when_new_ones_come(tmp_path: Path) -> 
     context.executors = [*context.executors, Executor(2)]
     executors.check(tmp_path)
     assert context.jobs == [6, 6]
+    context.executors = context.executors[1:]
+    executors.check(tmp_path)
+    assert context.jobs == [6, 6]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_executors_that_are_all_gone_are_waited_for_by_a_look(tmp_path: Path) -> None:
+    context = FakeContext()
+    executors = Executors(context, "json", ignored)
+    executors.check(tmp_path)
+    context.executors = []
+    executors.check(tmp_path)
+    assert context.jobs == [6, 6]
+
+
+def test_executors_that_only_read_write_nothing(tmp_path: Path) -> None:
+    Executors(FakeContext(), "json", ignored).check(None)
+    assert list(executor_look.look("", [], [])) == [executor_look.Look(HOST, [], "")]
 
 
 def test_a_shuffle_has_a_part_for_each_core_unless_the_user_says_how_many(tmp_path: Path) -> None:

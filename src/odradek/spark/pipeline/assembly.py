@@ -161,8 +161,14 @@ def replay_table(description: Description, tell: Tell, spark: Any = None) -> Rep
         return engine.replay()
 
 
-def compact_table(description: Description, spark: Any = None) -> Compacted:
-    """Compact the table, which no run may be writing; see `compaction`. Raises OdradekError."""
+def compact_table(
+    description: Description, spark: Any = None, warn: Callable[[str], None] = lambda sentence: None
+) -> Compacted:
+    """Compact the table, which no run may be writing; see `compaction`. Raises OdradekError.
+
+    `warn` hears what it waits for.
+    """
+    from odradek.spark.pipeline.executors import Executors
     from odradek.spark.pipeline.formats import compactor_of, lake_session, table_of
 
     if description.sink_format == TOPIC:
@@ -177,6 +183,9 @@ def compact_table(description: Description, spark: Any = None) -> Compacted:
         with _session(description, spark) as session:
             lake = lake_session(description, session)
             table.begin(lake)
+            tried = table.stage()
+            Executors(session, description.format, warn).check(tried)
+            table.discard(tried)
             return compact(table, compactor_of(description, lake), description.compaction)
 
 
@@ -258,18 +267,23 @@ def diagnose(description: Description) -> list[Finding]:
     return examine(description, ClusterTopics(description))
 
 
-def verify_table(description: Description, spark: Any = None) -> Findings:
-    """Count the sink and the topic of dead letters against the topics. Raises OdradekError."""
+def verify_table(
+    description: Description, spark: Any = None, warn: Callable[[str], None] = lambda sentence: None
+) -> Findings:
+    """Count the sink and the topic of dead letters against the topics. Raises OdradekError.
+
+    `warn` hears what it waits for.
+    """
     from odradek.spark.pipeline.formats import table_of
     from odradek.spark.pipeline.topic_letters_proof import check_letters
 
-    found = _verify_sink(description, spark)
+    found = _verify_sink(description, spark, warn)
     if description.letters_topic:
         check_letters(found, description, table_of(description).ledger)
     return found
 
 
-def _verify_sink(description: Description, spark: Any) -> Findings:
+def _verify_sink(description: Description, spark: Any, warn: Callable[[str], None]) -> Findings:
     """Count the sink against its topics; see `verifying`."""
     reading = parse_options(
         source_options(description) | {"subscribe": ",".join(description.topics), "failOnDataLoss": "false"}
@@ -279,6 +293,7 @@ def _verify_sink(description: Description, spark: Any) -> Findings:
         for rows in read_range(wanted, reading):
             yield rows.column("offset").to_numpy()
 
+    from odradek.spark.pipeline.executors import Executors
     from odradek.spark.pipeline.formats import lake_session, table_of
 
     table = table_of(description)
@@ -295,6 +310,7 @@ def _verify_sink(description: Description, spark: Any) -> Findings:
     if isinstance(table, TopicTable):
         return verify_topic(description, table, view, read_offsets)
     with _session(description, spark) as session:
+        Executors(session, description.format, warn).check(None)
         lake = lake_session(description, session)
         is_countable = not has_windows(description.transforms)
         rows = lake.offsets(partition_offsets(last.following)) if last and is_countable else None

@@ -22,11 +22,14 @@ class Look(NamedTuple):
 
 
 def look(directory: str, modules: Sequence[str], _numbers: Iterable[int]) -> Iterator[Look]:
-    """Look for the modules, and try to write into the driver's directory."""
-    fault = ""
+    """Look for the modules, and try to write into the driver's directory, if it is given."""
+    fault = _fault_of(directory) if directory else ""
+    yield Look(socket.gethostname(), [one for one in modules if find_spec(one) is None], fault)
+
+
+def _fault_of(directory: str) -> str:
     try:
         with open(os.path.join(directory, f"{PREFIX}{uuid4().hex}"), "x"):
-            pass
+            return ""
     except OSError as error:
-        fault = (error.strerror or str(error)).lower()
-    yield Look(socket.gethostname(), [one for one in modules if find_spec(one) is None], fault)
+        return (error.strerror or str(error)).lower()

@@ -1,7 +1,8 @@
-"""The executors of a cluster: looked at before they are given a batch, so that what they lack is said.
+"""The executors of a cluster: looked at before they are given work, so that what they lack is said.
 
 A few small tasks look for the modules that ours import, and write into the directory of the batch. They run
-again when there are executors that have not been there before. How many cores there are is known then, too.
+again when there are executors that have not been there before, or none any more. How many cores there are is
+known then, too.
 Spark places tasks as it likes, so that an executor may get none: what it lacks then fails its part of a
 batch, which is tried elsewhere or given up.
 """
@@ -50,19 +51,20 @@ class Executors:
         # The executors that were there at the last look, by their addresses.
         self._seen: set[str] = set()
 
-    def check(self, directory: Path) -> None:
-        """Look at them, if some are new. Raises ExecutorsRefused.
+    def check(self, directory: Path | None) -> None:
+        """Look at them, if some are new or none is left. Raises ExecutorsRefused.
 
-        `directory` is empty, that of the batch, and empty again afterwards.
+        `directory` is empty, that of the batch, and empty again afterwards; None if they write nothing.
         """
         if is_local(self._master):
             return
-        if self._seen and self._there() <= self._seen:
+        there = self._there()
+        if there and there <= self._seen:
             return
         try:
-            found = self._looked(directory)
+            found = self._looked("" if directory is None else str(directory.absolute()))
         finally:
-            for tried in directory.glob(f"{PREFIX}*"):
+            for tried in directory.glob(f"{PREFIX}*") if directory is not None else ():
                 tried.unlink(missing_ok=True)
         for one in found:
             self._refuse(one, directory)
@@ -78,19 +80,20 @@ class Executors:
             self._spark.conf.set(_PARTS, str(max(_PARTS_MIN, int(self._context.defaultParallelism))))
 
     def _there(self) -> set[str]:
-        tracker = self._context._jsc.sc().statusTracker()  # noqa: SLF001  # there is no public name for it
-        return {f"{one.host()}:{one.port()}" for one in tracker.getExecutorInfos()}
+        """Those that are there now, without the driver, which Spark counts among them."""
+        context = self._context._jsc.sc()  # noqa: SLF001  # there is no public name for it
+        driver = context.env().blockManager().blockManagerId().hostPort()
+        tracker = context.statusTracker()
+        return {f"{one.host()}:{one.port()}" for one in tracker.getExecutorInfos()} - {str(driver)}
 
-    def _looked(self, directory: Path) -> list[Look]:
+    def _looked(self, directory: str) -> list[Look]:
         tasks = max(_LOOKS_MIN, 2 * int(self._context.defaultParallelism))
         numbers = self._context.parallelize(range(tasks), tasks)
         waiting = Timer(self._wait_s, lambda: self._warn(self._is_slow()))
         waiting.daemon = True
         waiting.start()
         try:
-            found: list[Look] = numbers.mapPartitions(
-                partial(look, str(directory.absolute()), self._modules)
-            ).collect()
+            found: list[Look] = numbers.mapPartitions(partial(look, directory, self._modules)).collect()
         except Exception as error:  # Spark's, py4j's
             raise ExecutorsRefused(self._reason(str(error))) from error
         finally:
@@ -118,14 +121,14 @@ class Executors:
             )
         return f"executors of {self._master} cannot run Python: {sentence_of(text)}"
 
-    def _refuse(self, one: Look, directory: Path) -> None:
+    def _refuse(self, one: Look, directory: Path | None) -> None:
         """Raises ExecutorsRefused for what a task found."""
         if one.lacks:
             raise ExecutorsRefused(
                 f"the Python of executors on {one.host} lacks {', '.join(one.lacks)}: install it there, or"
                 f" take another Python; {_PYTHON}"
             )
-        if one.fault:
+        if one.fault and directory is not None:
             raise ExecutorsRefused(
                 f"executors on {one.host} cannot write to {directory.parent} ({one.fault}): with a master"
                 " that is not local, sink.path must be a directory that all machines of the cluster share"
