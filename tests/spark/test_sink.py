@@ -1,6 +1,7 @@
 """Writes of a whole Spark: batches, and streams from files to topics over restarts from the checkpoint."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,10 @@ def test_a_stream_sends_each_batch_once_over_failures_and_replays(
     query = json.loads((checkpoint / "metadata").read_text())["id"]
     assert [json.loads(message.value()) for message in committed_messages(broker, f"_odradek-spark-{query}")]
     assert not list((checkpoint / "_odradek_staging").iterdir())
+    shutil.rmtree(checkpoint)
+    with pytest.raises(Exception, match=r"is a new one, and query .*, whose checkpoint was there"):
+        run(spark, stream, options)
+    assert committed_values(broker, sink, 90) == list(range(90))
     direct = broker.create_topic()
     at_least = servers(broker) | {"topic": direct, "deliveryGuarantee": "at-least-once"}
     run(spark, stream, at_least | {"checkpointLocation": str(tmp_path / "other")})

@@ -1,4 +1,5 @@
 import pickle
+import socket
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,20 @@ def test_batches_are_at_least_once_and_streams_exactly_once() -> None:
     assert not direct.is_exactly_once
     assert direct.staging_location == ""
     assert parsed(deliveryGuarantee="Exactly-Once", stagingLocation="/s").is_exactly_once
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ("/c/", f"{socket.gethostname()}:/c"),
+        ("file:///c", f"{socket.gethostname()}:/c"),
+        ("c", f"{socket.gethostname()}:{Path.cwd() / 'c'}"),
+        ("s3a://bucket/c/", "s3a://bucket/c"),
+    ],
+)
+def test_a_checkpoint_is_known_by_its_place(given: str, place: str) -> None:
+    assert parsed_of_stream(checkpointLocation=given, stagingLocation="/s").checkpoint == place
+    assert parsed_of_stream(stagingLocation="/s").checkpoint == ""
 
 
 @pytest.mark.parametrize(

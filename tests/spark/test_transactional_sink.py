@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,10 +16,13 @@ import pytest
 from odradek.base.errors import OdradekError
 from odradek.client.blocking.delivery import TableDelivery
 from odradek.client.blocking.producer import Producer
+from odradek.client.core.admin.topics import delete_topics
 from odradek.spark import marker_topic as notes
+from odradek.spark.brokers import Brokers
 from odradek.spark.sink_options import SinkOptions
 from odradek.spark.staging import Staged, StageLost, Staging
 from odradek.spark.transactional_sink import (
+    CheckpointDeleted,
     CheckpointSetBack,
     commit_stream_batch,
     commit_write,
@@ -83,6 +87,36 @@ def test_a_new_checkpoint_is_a_new_query_and_an_older_one_is_refused(broker: Bro
     other = str(uuid4())
     assert commit_stream_batch(how, 0, staged(how, other, [3]))
     assert values(broker, query, how) == [1, 3]
+
+
+def test_a_checkpoint_that_was_deleted_writes_nothing_twice(broker: Broker, tmp_path: Path) -> None:
+    """Spark begins a new query in the same place, which would read all again."""
+    query, how = new_query(broker, tmp_path)
+    how = replace(how, checkpoint="s3://queries/copies")
+    commit_stream_batch(how, 0, staged(how, query, [1]))
+    commit_stream_batch(how, 1, staged(how, query, [2]))
+    second = str(uuid4())
+    for _ in range(2):
+        with pytest.raises(CheckpointDeleted) as refused:
+            commit_stream_batch(how, 0, staged(how, second, [1, 2]))
+    assert str(refused.value) == (
+        f"the checkpoint in s3://queries/copies is a new one, and query {query}, whose checkpoint was there"
+        f" before, has written topic {how.topic} up to batch 1: this query would write that again. Bring the"
+        f" old checkpoint back; or delete topic {marker_topic(query)} if it is to be written again"
+    )
+    assert commit_stream_batch(how, 2, staged(how, query, [3]))  # it was brought back
+    assert values(broker, query, how) == [1, 2, 3]
+    # Another place, another topic, or a place that is not known: other queries.
+    for other in (
+        replace(how, checkpoint="s3://queries/others"),
+        replace(how, topic=broker.create_topic()),
+        replace(how, checkpoint=""),
+    ):
+        assert commit_stream_batch(other, 0, staged(other, str(uuid4()), [4]))
+    with Brokers(broker.bootstrap_servers, "test").admin() as admin:
+        admin.carry_out(delete_topics([marker_topic(query)]))
+    assert commit_stream_batch(how, 0, staged(how, second, [1, 2]))
+    assert commit_stream_batch(how, 1, staged(how, second, [3]))
 
 
 DRIVER = """

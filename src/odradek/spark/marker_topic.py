@@ -16,7 +16,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.blocking.producer import Producer
-from odradek.client.core.admin.topics import NewTopic, await_leaders, create_topics
+from odradek.client.core.admin.topics import NewTopic, await_leaders, create_topics, list_topics
 from odradek.spark.brokers import Brokers, committed_ranges
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.range_reader import read_range
@@ -64,6 +64,12 @@ class Notes:
             )
             if key == self._key
         ]
+
+
+def topics_of_notes(brokers: Brokers, prefix: str) -> list[str]:
+    """The topics whose names begin with `prefix`. Raises OdradekError."""
+    with brokers.admin() as admin:
+        return [one for one in admin.carry_out(list_topics()) if one.startswith(prefix)]
 
 
 def transactional_producer(

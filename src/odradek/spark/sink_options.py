@@ -3,6 +3,7 @@
 Names are those of Spark's Kafka sink, in any case. This module opens no connections.
 """
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,8 @@ class SinkOptions:
     is_exactly_once: bool = False
     staging_location: str = ""
     """The directory, as a path or a URI, in which tasks stage rows; "" where rows are sent by the tasks."""
+    checkpoint: str = ""
+    """Where the checkpoint of the query is, the machine included if only that one has it; "" if not known."""
 
     @property
     def brokers(self) -> Brokers:
@@ -81,6 +84,7 @@ def parse_sink_options(options: Mapping[str, str], *, is_stream: bool) -> SinkOp
         settings=_settings(given, is_exactly_once=is_exactly_once),
         is_exactly_once=is_exactly_once,
         staging_location=_staging_location(given) if is_exactly_once else "",
+        checkpoint=_checkpoint(given) if is_exactly_once else "",
     )
 
 
@@ -118,11 +122,27 @@ def _staging_location(given: Mapping[str, str]) -> str:
         )
     if not location.strip():
         raise SettingError("the option stagingLocation is empty")
-    scheme, colon, rest = location.partition(":")
-    if not colon or "/" in scheme:
-        return str(Path(location).absolute())
+    scheme, rest = _parts(location)
+    if not scheme:
+        return rest
     # Hadoop's names of S3.
     return f"s3:{rest}" if scheme in ("s3a", "s3n") else location
+
+
+def _checkpoint(given: Mapping[str, str]) -> str:
+    checkpoint = given.get("checkpointlocation", "").strip().rstrip("/")
+    if not checkpoint:
+        return ""
+    scheme, rest = _parts(checkpoint)
+    if scheme not in ("", "file"):
+        return checkpoint
+    return f"{socket.gethostname()}:{Path('/' + rest.lstrip('/'))}"
+
+
+def _parts(location: str) -> tuple[str, str]:
+    """The scheme of a URI and the rest; a path has the scheme "", and is absolute then."""
+    scheme, colon, rest = location.partition(":")
+    return (scheme, rest) if colon and "/" not in scheme else ("", str(Path(location).absolute()))
 
 
 def new_write_id() -> str:
