@@ -29,8 +29,7 @@ SETTINGS: Final = {
 def read_delta_state(directory: Path) -> LakeState:
     """What the log of a Delta table says. Raises TableRefused if it was restored or replaced since."""
     log = directory / "_delta_log"
-    # While the first commit is written, there are only directories and temporary files of Delta's own.
-    names = [one.name for one in log.iterdir() if one.name[0] not in "._"] if log.is_dir() else []
+    names = _names(log)
     versions = sorted((int(found[1]) for name in names if (found := _VERSION.fullmatch(name))), reverse=True)
     restored_to: int | None = None
     # The first version, from the newest back, whose marker is of the batch that was committed last.
@@ -63,6 +62,17 @@ def read_delta_state(directory: Path) -> LakeState:
     return LakeState(
         has_commits=bool(names), marker=None, is_cut=bool(names) and not (versions and versions[-1] == 0)
     )
+
+
+def newest_version(directory: Path) -> int:
+    """The version of the table's newest commit; 0 without any."""
+    names = _names(directory / "_delta_log")
+    return max((int(found[1]) for name in names if (found := _VERSION.fullmatch(name))), default=0)
+
+
+def _names(log: Path) -> list[str]:
+    """The files of a log, without Delta's temporary ones, which are alone while the first is written."""
+    return [one.name for one in log.iterdir() if one.name[0] not in "._"] if log.is_dir() else []
 
 
 class DeltaWriter(LakeSession):

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from odradek.base.clock import SystemClock
 from odradek.spark.pipeline.compaction import Rewritten
-from odradek.spark.pipeline.delta import DeltaWriter
+from odradek.spark.pipeline.delta import DeltaWriter, newest_version
 from odradek.spark.pipeline.lake import Marker
 from odradek.spark.pipeline.lake_rows import as_compaction_failure
 
@@ -38,10 +37,13 @@ class DeltaCompactor:
 
     @as_compaction_failure
     def restate(self, marker: Marker) -> None:
-        """Append nothing, with the marker; the transaction is there because Delta makes no empty commit."""
+        """Append nothing, with the marker; the transaction is there because Delta makes no empty commit.
+
+        Delta skips one whose version it has had, so this one grows with the table, and not with a clock.
+        """
         writer = self._session.rows().limit(0).write.format("delta").mode("append")
-        writer = writer.option("txnAppId", f"odradek-compaction-{marker.commit.pipeline}")
-        writer = writer.option("txnVersion", str(SystemClock().wall_ms()))
+        writer = writer.option("txnAppId", f"odradek-restated-{marker.commit.pipeline}")
+        writer = writer.option("txnVersion", str(newest_version(self._session.directory)))
         writer.option("userMetadata", marker.text()).save(self._session.uri())
 
     @as_compaction_failure
