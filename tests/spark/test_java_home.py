@@ -53,6 +53,22 @@ def test_the_one_from_pypi_starts_although_spark_adds_a_module_that_it_lacks(
     assert java_home.find_java_home(tmp_path) == home, "a second look finds the same home"
 
 
+def test_two_processes_may_make_the_home_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_home, "_java_homes_of_the_machine", list)
+    link = Path.symlink_to
+
+    def overtaken(path: Path, target: Path) -> None:
+        monkeypatch.setattr(Path, "symlink_to", link)
+        java_home.find_java_home(tmp_path)
+        link(path, target)
+
+    monkeypatch.setattr(Path, "symlink_to", overtaken)
+    home = java_home.find_java_home(tmp_path)
+    assert [one.name for one in (home / "bin").iterdir()] == ["java"]
+
+
 def test_a_cache_that_cannot_be_written_names_the_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

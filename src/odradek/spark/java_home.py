@@ -10,7 +10,9 @@ import re
 import shutil
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 from odradek.base.errors import OdradekError
 
@@ -76,16 +78,21 @@ def _java_homes_of_the_machine() -> list[Path]:
 
 
 def _private_home(java_home: Path, private: Path) -> Path:
-    """A JAVA_HOME whose launcher is the shim and whose other parts are links."""
+    """A JAVA_HOME whose launcher is the shim and whose other parts are links.
+
+    Several processes may make it at the same time: each part appears at once, and is the same from all.
+    """
     launcher = private / "bin" / "java"
     text = _SHIM.format(lacking=_LACKING, java=java_home / "bin" / "java")
     if launcher.is_file() and launcher.read_text() == text:
         return private
     launcher.parent.mkdir(parents=True, exist_ok=True)
     for part in java_home.iterdir():
-        link = private / part.name
-        if part.name != "bin" and not link.is_symlink():
-            link.symlink_to(part)
-    launcher.write_text(text)
-    launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        if part.name != "bin":
+            with suppress(FileExistsError):
+                (private / part.name).symlink_to(part)
+    beside = launcher.with_name(f"{uuid4().hex}.new")
+    beside.write_text(text)
+    beside.chmod(beside.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    beside.replace(launcher)
     return private
