@@ -13,6 +13,7 @@ from odradek.base.ids import TopicPartition
 from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
 from odradek.client.cluster import fetch_leaders, list_offsets
+from odradek.spark import range_reader
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.range_reader import DataLost, read_range
 from odradek.spark.source_options import ReadOptions
@@ -21,6 +22,11 @@ from odradek.testing import Broker
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
 Sent = list[tuple[bytes | None, bytes | None]]
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(range_reader, "PAUSES_S", tuple(0.0 for _ in range_reader.PAUSES_S))
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +132,23 @@ def test_what_every_client_asks_again_after_is_asked_again(broker: Broker, error
     with broker.faults.error("Fetch", error, topic=topic, times=2):
         rows = rows_of(OffsetRange(TopicPartition(topic, 0), 0, 3), options(broker))
     assert [row["offset"] for row in rows] == [0, 1, 2]
+
+
+def test_an_election_of_some_seconds_is_waited_for(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic()
+    send(broker, topic, [(None, b"x")])
+    slept: list[float] = []
+    monkeypatch.setattr(range_reader, "PAUSES_S", tuple(range(1, 1 + len(range_reader.PAUSES_S))))
+    monkeypatch.setattr(range_reader.time, "sleep", slept.append)
+    wanted = OffsetRange(TopicPartition(topic, 0), 0, 1)
+    with broker.faults.error("Fetch", "NOT_LEADER_OR_FOLLOWER", topic=topic, times=7):
+        assert len(rows_of(wanted, options(broker))) == 1
+    assert slept == [1, 2, 3, 4, 5, 6, 7]
+    with (
+        broker.faults.error("Fetch", "NOT_LEADER_OR_FOLLOWER", topic=topic, times=9),
+        pytest.raises(OdradekError, match=f"cannot read {topic}-0 at 0: NOT_LEADER_OR_FOLLOWER"),
+    ):
+        rows_of(wanted, options(broker))
 
 
 def test_another_error_has_its_code(broker: Broker) -> None:

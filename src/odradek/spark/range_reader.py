@@ -3,6 +3,7 @@
 It sends the next fetch before it decodes an answer.
 """
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,8 +31,11 @@ FETCH_VERSION_MAX = 11
 # A range's first answer; each following one may be twice as large, up to `fetch_bytes_max`. Reads of a few
 # rows (`show`, `limit`) end after the first answers.
 FIRST_FETCH_BYTES = 256 << 10
-# How many consecutive fetches of a range may fail before the task fails and Spark retries it.
-ATTEMPTS_MAX = 5
+# The pauses behind consecutive failures, as while a leader is elected or its broker restarts; one more, and
+# the task fails. A local Spark does not try it again.
+PAUSES_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
+# How many consecutive answers may be empty, for each of which the broker has waited.
+EMPTY_MAX = 5
 
 
 class DataLost(OdradekError):
@@ -45,29 +49,37 @@ def read_range(wanted: OffsetRange, options: ReadOptions) -> Iterator[Any]:
     """
     position = wanted.start
     aborted = AbortedTransactions()
-    attempts = 0
+    failures, pause_s = 0, 0.0
     while position < wanted.end:
         connection: BrokerConnection | None = None
         try:
             connection = _connect_to_leader(wanted, options)
             for next_position, rows in _fetch_all(connection, wanted, position, aborted, options):
-                attempts = 0
+                failures = 0
                 position = next_position
                 if rows is not None:
                     yield rows
         except (ConnectionFailed, _Retry) as failure:
-            attempts += 1
-            if attempts >= ATTEMPTS_MAX:
+            is_empty = isinstance(failure, _Empty)
+            if failures >= (EMPTY_MAX - 1 if is_empty else len(PAUSES_S)):
                 raise OdradekError(
                     f"cannot read {wanted.topic_partition} at {position}: {failure}"
                 ) from failure
+            pause_s = 0.0 if is_empty else PAUSES_S[failures]
+            failures += 1
         finally:
             if connection is not None:
                 connection.close()
+        if failures:
+            time.sleep(pause_s)
 
 
 class _Retry(OdradekError):
     """The leader moved or is not ready: look it up again."""
+
+
+class _Empty(_Retry):
+    """An answer without records."""
 
 
 def _connect_to_leader(wanted: OffsetRange, options: ReadOptions) -> BrokerConnection:
@@ -106,7 +118,7 @@ def _fetch_all(
             aborted if options.isolation == "read_committed" else None,
         )
         if not len(records.headers):
-            raise _Retry(
+            raise _Empty(
                 f"nothing came although the range goes on; the high watermark is {answer.high_watermark}"
             )
         following = records.next_offset
