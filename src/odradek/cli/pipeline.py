@@ -169,7 +169,7 @@ def run(options: Options) -> None:
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
         say(f"Running {', '.join(one.name for one in descriptions)} until Ctrl-C.")
         turns = [(engine, one.interval_s) for engine, one in zip(engines, descriptions, strict=True)]
-        assembly.run_until(turns, ended)
+        assembly.run_until(turns, ended, _Progress().warned)
 
 
 def _described_each(options: Options) -> list[Description]:

@@ -2,7 +2,9 @@
 
 import threading
 
+from odradek.base.error_codes import ErrorCode
 from odradek.spark.pipeline.assembly import run_until
+from odradek.spark.pipeline.engine import BrokersAway
 
 
 class Counted:
@@ -41,3 +43,26 @@ def test_nothing_is_run_after_the_end() -> None:
     ended.set()
     run_until([(Counted("a", log, ended, 1), 0.0)], ended)
     assert log == []
+
+
+class Interrupted(Counted):
+    """Its brokers are away in some of its batches."""
+
+    def __init__(self, away: set[int], log: list[str], ended: threading.Event, last: int) -> None:
+        super().__init__("a", log, ended, last)
+        self._away = away
+
+    def run_batch(self) -> bool:
+        super().run_batch()
+        if len(self._log) in self._away:
+            raise BrokersAway(ErrorCode.NETWORK_EXCEPTION, "no broker answers")
+        return True
+
+
+def test_brokers_that_are_away_are_waited_for_and_said_once() -> None:
+    log: list[str] = []
+    said: list[str] = []
+    ended = threading.Event()
+    run_until([(Interrupted({1, 2, 4}, log, ended, 5), 0.0)], ended, said.append)
+    assert log == ["a"] * 5
+    assert said == ["no broker answers; the run goes on when the brokers answer again"] * 2

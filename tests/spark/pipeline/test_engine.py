@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from odradek.base.clock import ManualClock
-from odradek.base.errors import OdradekError, SettingError
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError, SettingError
 from odradek.base.ids import TopicPartition
-from odradek.spark.pipeline.engine import Engine, Step, TooManyDeadLetters
+from odradek.spark.pipeline.engine import BrokersAway, Engine, Step, TooManyDeadLetters
 from odradek.spark.pipeline.ledger import Table, TableRefused
-from odradek.spark.pipeline.planning import LogChanged
+from odradek.spark.pipeline.planning import LogChanged, View
 from tests.spark.pipeline.fake_topics import (
     FLIGHTS,
     FakeJob,
@@ -243,3 +244,23 @@ def test_fields_that_cannot_be_kept_are_said(tmp_path: Path) -> None:
         SettingError, match=r"cannot write .*flights\.fields\.json, which keeps the fields: is a"
     ):
         run(description, topics)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NETWORK_EXCEPTION, ErrorCode.NOT_LEADER_OR_FOLLOWER])
+def test_brokers_that_are_away_are_told_from_those_that_refuse(code: ErrorCode, tmp_path: Path) -> None:
+    class Away(FakeTopics):
+        def view(self) -> View:
+            raise ApiError(failure, "the brokers' reason")
+
+    description = described(tmp_path)
+    with Table(description.table, description.name) as table:
+        table.open_for_writing()
+        topics = Away(1)
+        engine = Engine(description, table, topics, FakeJob(topics, description), ManualClock(), Heard())
+        failure = code
+        with pytest.raises(BrokersAway, match="the brokers' reason"):
+            engine.run_batch()
+        failure = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        with pytest.raises(ApiError) as refused:
+            engine.run_batch()
+    assert not isinstance(refused.value, BrokersAway)

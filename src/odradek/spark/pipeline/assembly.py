@@ -22,7 +22,7 @@ from odradek.spark.pipeline.description import (
     check_transforms,
     read_fields,
 )
-from odradek.spark.pipeline.engine import Engine, Replayed, Step, Tell, Topics
+from odradek.spark.pipeline.engine import BrokersAway, Engine, Replayed, Step, Tell, Topics
 from odradek.spark.pipeline.fields import Fields
 from odradek.spark.pipeline.lake import LakeTable
 from odradek.spark.pipeline.ledger import Commit, Table, TableRefused
@@ -55,7 +55,10 @@ class Batches(Protocol):
     """What runs batches: an engine."""
 
     def run_batch(self) -> bool:
-        """Run one batch, if there is anything to read; whether there was. Raises OdradekError."""
+        """Run one batch, if there is anything to read; whether there was.
+
+        Raises BrokersAway, OdradekError.
+        """
 
 
 @contextmanager
@@ -204,20 +207,33 @@ def _session(description: Description, given: Any) -> Iterator[Any]:
         session.stop()
 
 
-def run_until(turns: Sequence[tuple[Batches, float]], ended: threading.Event) -> None:
+def run_until(
+    turns: Sequence[tuple[Batches, float]],
+    ended: threading.Event,
+    warn: Callable[[str], None] = lambda sentence: None,
+) -> None:
     """Run batches until `ended` is set; the engine that has waited longest comes next. Raises OdradekError.
 
     Each engine is beside its interval: the shortest time, in seconds, between the starts of two batches.
+    Brokers that are away between two batches are waited for, and `warn` hears of it once.
     """
     clock = SystemClock()
     due_ms = [float(clock.monotonic_ms())] * len(turns)
+    away: set[int] = set()
     while not ended.is_set():
         place = min(range(len(turns)), key=due_ms.__getitem__)
         if ended.wait(max(0.0, due_ms[place] - clock.monotonic_ms()) / 1000):
             return
         engine, interval_s = turns[place]
         started_ms = clock.monotonic_ms()
-        engine.run_batch()
+        try:
+            engine.run_batch()
+        except BrokersAway as error:
+            if place not in away:
+                warn(f"{error}; the run goes on when the brokers answer again")
+            away.add(place)
+        else:
+            away.discard(place)
         due_ms[place] = max(started_ms + interval_s * 1000, clock.monotonic_ms() + _PAUSE_MIN_MS)
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from odradek.base.clock import Clock
-from odradek.base.errors import OdradekError
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError
 from odradek.client.cluster import Offsets
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.dead_letters import open_letters
@@ -40,6 +41,10 @@ WRITES_MAX = 5
 
 class TooManyDeadLetters(OdradekError):
     """A batch has more unreadable records than the description allows; nothing of it was committed."""
+
+
+class BrokersAway(ApiError):
+    """The brokers do not say how far the topics are; nothing was begun."""
 
 
 class Step(Enum):
@@ -187,7 +192,7 @@ class Engine:
 
     def run_once(self) -> int:
         """Read up to the ends as of now; returns the number of batches. Raises OdradekError."""
-        bound = self._topics.view().latest
+        bound = self._view().latest
         batches = 0
         while self.run_batch(bound):
             batches += 1
@@ -196,9 +201,9 @@ class Engine:
         return batches
 
     def run_batch(self, bound: Offsets | None = None) -> bool:
-        """Read and commit one batch, if there is anything to read. Raises OdradekError."""
+        """Read and commit one batch, if there is anything to read. Raises BrokersAway, OdradekError."""
         started_ms = self._clock.monotonic_ms()
-        view = self._topics.view()
+        view = self._view()
         plan = self._plan(view, bound)
         is_first_mark = self._last is None and self._description.starts_at_latest
         if not plan.ranges and not plan.holes and not is_first_mark:
@@ -281,6 +286,14 @@ class Engine:
         self._table.publish(staging, commit)
         self._last = commit
         self._reached(Step.PUBLISHED)
+
+    def _view(self) -> View:
+        try:
+            return self._topics.view()
+        except ApiError as error:
+            if error.code is ErrorCode.NETWORK_EXCEPTION or error.code.is_retriable:
+                raise BrokersAway(error.code, str(error)) from error
+            raise
 
     def _plan(self, view: View, bound: Offsets | None) -> Plan:
         described = self._description
