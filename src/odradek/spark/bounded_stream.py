@@ -53,6 +53,7 @@ class BoundedStreamReader(OdradekStreamReader, SupportsTriggerAvailableNow):  # 
         """How far the batch from `start` on goes; `start` while it is to wait for more."""
         options = self._options()
         latest = self._latest = latest_position(options) if self._target is None else self._target
+        self._first_latest = self._first_latest or latest
         if isinstance(limit, ReadAllAvailable):
             return latest
         if self._target is None and self._waits(options.limits, start, latest):

@@ -1,6 +1,7 @@
 """Streams of the source: plans their batches on the driver, reads ranges on executors."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -20,6 +21,9 @@ from odradek.spark.stream_planning import (
 
 CAN_BOUND: Final = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether this PySpark lets a source bound its batches: from 4.2 on (SPARK-55304); see `bounded_stream`."""
+ATTEMPTS_OF_A_RUNNING_STREAM: Final = 60
+"""How often a stream that has been answered asks by default, a minute long; one that begins fails earlier."""
+_ATTEMPTS: Final = "fetchoffset.numretries"
 
 
 class OdradekStreamReader(DataSourceStreamReader):
@@ -30,6 +34,8 @@ class OdradekStreamReader(DataSourceStreamReader):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._given = dict(options)
+        self._says_attempts = any(name.lower() == _ATTEMPTS for name in options)
+        # Set when the brokers have answered for the first time.
         self._first_latest: Position | None = None
 
     @sentence_first
@@ -57,4 +63,7 @@ class OdradekStreamReader(DataSourceStreamReader):
         return sentence_first_of_rows(read_range(partition.wanted, self._options().reading))
 
     def _options(self) -> SourceOptions:
-        return parse_options(self._given, is_stream=True, can_bound=CAN_BOUND)
+        options = parse_options(self._given, is_stream=True, can_bound=CAN_BOUND)
+        if self._first_latest is None or self._says_attempts:
+            return options
+        return replace(options, offset_attempts=ATTEMPTS_OF_A_RUNNING_STREAM)
