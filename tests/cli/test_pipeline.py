@@ -1,10 +1,11 @@
-"""`odradek pipeline run` with several descriptions: what cannot run in one process."""
+"""`odradek pipeline`: what cannot run in one process, which Spark is meant, and where brokers are named."""
 
 from pathlib import Path
 
 import pytest
 
-from odradek.cli.main import EXIT_WRONG_USE, run
+from odradek.cli.main import EXIT_FAILED, EXIT_WRONG_USE, run
+from odradek.net.request_pipeline import ConnectionFailed
 
 pytest.importorskip("pyspark")
 
@@ -65,3 +66,17 @@ def test_pipelines_of_one_run_have_the_same_spark(tmp_path: Path, capsys: pytest
     assert run(["pipeline", "run", *files]) == EXIT_WRONG_USE
     assert "a.toml and" in (said := capsys.readouterr().err)
     assert "c.toml differ in [spark]: pipelines of one run share a Spark" in said
+
+
+def test_it_is_said_where_a_description_has_its_brokers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise ConnectionFailed("cannot connect to 127.0.0.1:1: connection refused")
+
+    monkeypatch.setattr(assembly, "check", away)
+    assert run(["pipeline", "check", description(tmp_path, "a.toml", "a")]) == EXIT_FAILED
+    assert capsys.readouterr().err.splitlines() == [
+        "odradek: cannot connect to 127.0.0.1:1: connection refused",
+        "The brokers' addresses are bootstrap_servers in [source], or $ODRADEK_BOOTSTRAP_SERVERS.",
+    ]

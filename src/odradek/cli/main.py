@@ -53,6 +53,9 @@ See odradek COMMAND --help for each. Exit codes: 0 done, 1 failed, 2 wrong use o
 WHERE_BROKERS_ARE = (
     "The broker's address is given with -b, in a file with --config, or in $ODRADEK_BOOTSTRAP_SERVERS."
 )
+WHERE_THOSE_OF_A_PIPELINE_ARE = (
+    "The brokers' addresses are bootstrap_servers in [source], or $ODRADEK_BOOTSTRAP_SERVERS."
+)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -88,7 +91,8 @@ def _run_or_complain(arguments: Sequence[str]) -> int:
     except OdradekError as error:
         _complain(error)
         if isinstance(error, ApiError) and error.code is ErrorCode.NETWORK_EXCEPTION:
-            print(WHERE_BROKERS_ARE, file=sys.stderr)
+            is_pipeline = arguments[0] == "pipeline"
+            print(WHERE_THOSE_OF_A_PIPELINE_ARE if is_pipeline else WHERE_BROKERS_ARE, file=sys.stderr)
         return EXIT_FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -15,6 +15,7 @@ from odradek.base.extras import missing_extra
 from odradek.cli.command_line import JSON, Command, Group, Options, flag, number, option, positional
 from odradek.cli.connecting import BOOTSTRAP, SERVERS_VARIABLE
 from odradek.cli.output import Column, colour_of_lag, counted, say, say_json, show, timed
+from odradek.client.configuration import ClientConfig
 
 if TYPE_CHECKING:
     from odradek.spark.pipeline.compaction import Compacted
@@ -92,7 +93,8 @@ def init(options: Options) -> None:
     file = Path(options.file)
     servers = f'bootstrap_servers = "{options.bootstrap_server}"\n' if options.bootstrap_server else ""
     if not servers:
-        servers = f'# bootstrap_servers = "127.0.0.1:9092"   # else ${SERVERS_VARIABLE}\n'
+        default = ClientConfig().bootstrap_servers
+        servers = f'# bootstrap_servers = "HOST:PORT"  # else ${SERVERS_VARIABLE}, else {default}\n'
     fields = MORE_OF_FORMAT.get(options.format, "")
     text = TEMPLATE.format(
         name=file.stem, servers=servers, topic=options.topic, format=options.format, fields=fields

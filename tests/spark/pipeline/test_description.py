@@ -136,6 +136,16 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, sentence: str) -
     assert sentence in str(refused.value)
 
 
+def test_brokers_are_those_of_all_commands_unless_they_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unnamed = described(tmp_path, GOOD.replace('bootstrap_servers = "127.0.0.1:9092"', ""))
+    monkeypatch.delenv("ODRADEK_BOOTSTRAP_SERVERS", raising=False)
+    assert read_description(unnamed).bootstrap_servers == "127.0.0.1:9092"
+    monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVERS", "there:9093")
+    assert read_description(unnamed).bootstrap_servers == "there:9093"
+
+
 def test_tables_of_lake_formats_say_how_they_are_compacted(tmp_path: Path) -> None:
     text = f'{GOOD}format = "delta"\n[compact]\nafter_commits = 50\nfile_size_mb = 64\n'
     assert read_description(described(tmp_path, text)).compaction == Compaction(50, 64 << 20, 168)

@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import parse_bootstrap_servers
+from odradek.client.configuration import ClientConfig
 from odradek.spark.brokers import Brokers
 from odradek.spark.master import LOCAL, check_master, check_settings
 from odradek.spark.pipeline.avro import HEADERS, AvroFormat, fields_of, read_schema
@@ -160,7 +161,9 @@ def read_description(file: Path) -> Description:
     top.refuse_the_rest()  # before `[sourec]` is said to be a source without topics
     if not _NAME.fullmatch(name):
         raise top.wrong("name", "a name of letters, digits, dots, dashes and underscores")
-    servers = source.text("bootstrap_servers", os.environ.get("ODRADEK_BOOTSTRAP_SERVERS") or MISSING)
+    # As all commands find them, so that `odradek serve` and a description from `init` fit together.
+    default_servers = os.environ.get("ODRADEK_BOOTSTRAP_SERVERS") or ClientConfig().bootstrap_servers
+    servers = source.text("bootstrap_servers", default_servers)
     parse_bootstrap_servers(servers)
     format_name = decode.choice("format", FORMATS, MISSING)
     delimiter = decode.text("delimiter", ",")
