@@ -1,5 +1,6 @@
 """What `odradek pipeline doctor` says of things that are there, and of each that is wrong."""
 
+import os
 import shutil
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -92,6 +93,22 @@ def test_a_topic_as_the_sink_and_one_of_dead_letters(tmp_path: Path) -> None:
 def test_brokers_that_are_away(tmp_path: Path) -> None:
     description, _ = ran(tmp_path)
     assert wrong(description, Away(1)) == {"topics": "no broker answers at 127.0.0.1:1"}
+
+
+def test_a_place_that_a_run_could_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    description, topics = described(tmp_path), FakeTopics(1)
+    description.table.mkdir()
+    (description.table / "letters.txt").touch()
+    assert "holds letters.txt, which no pipeline wrote" in wrong(description, topics)["table"]
+    shutil.rmtree(description.table)
+    description.table.touch()
+    assert f"cannot read {description.table}: not a directory" in wrong(description, topics)["table"]
+    description.table.unlink()
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    assert wrong(description, topics)["table"] == (
+        f"cannot write to {description.table}: {tmp_path} is not writable for this user"
+    )
+    assert not description.table.exists()
 
 
 def test_a_damaged_table(tmp_path: Path) -> None:

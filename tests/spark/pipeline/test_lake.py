@@ -111,6 +111,7 @@ def test_a_batch_that_is_committed_during_a_look_is_no_fault(form: str, tmp_path
 def test_a_ledger_that_was_deleted_is_made_from_the_table(form: str, tmp_path: Path) -> None:
     description, topics = two_batches(tmp_path, form)
     shutil.rmtree(description.table / LEDGER)
+    lake_table(description, form).check_place()
     topics.logs[0].append(value(n=3))
     assert [one.batch for one in run_into_lake(description, topics, form).commits] == [3]
     assert len(FakeWriter(description.table, form).files()) == 3

@@ -264,7 +264,9 @@ def check(description: Description) -> tuple[View, Fields, bool]:
     if description.sink_format == TOPIC:
         check_sink_topic(description)
     check_letters_topic(description)
-    table_of(description).last()
+    table = table_of(description)
+    table.last()
+    table.check_place()
     fields = read_fields(description)
     if fields or description.format != "json":
         return view, fields, False

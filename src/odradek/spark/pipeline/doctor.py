@@ -106,6 +106,7 @@ def _sink(description: Description) -> str:
         kept, empty = f"{description.sink_topic} (ledger in {description.table})", "has no batch yet"
     table = table_of(description)
     last = table.last()
+    table.check_place()
     if last is None:
         return f"{kept} {empty}"
     if last.batch in table.batches():  # otherwise the next run records the batch, and its state with it

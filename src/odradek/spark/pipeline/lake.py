@@ -32,6 +32,7 @@ from odradek.spark.pipeline.ledger import (
     Table,
     TableRefused,
     refuse_others,
+    refuse_unwritable,
 )
 
 LEDGER: Final = "_odradek"
@@ -118,10 +119,14 @@ class LakeTable(Closing):
 
         A table whose ledger was deleted is the pipeline's by its marker; see `last`.
         """
-        if not self.ledger.directory.exists() and self.directory.is_dir() and not self._has_marker():
-            refuse_others(self.directory, lambda name: name.startswith("."))
+        self._refuse_others()
         self.ledger.lock()
         self.last()
+
+    def check_place(self) -> None:
+        """Raises TableRefused if a run could not write here; makes and locks nothing."""
+        refuse_unwritable(self.ledger.directory)
+        self._refuse_others()
 
     def begin(self, writer: LakeWriter) -> None:
         """Wait for the JVM of a killed run to end, and finish what it committed. Raises TableRefused."""
@@ -158,6 +163,10 @@ class LakeTable(Closing):
         if recorded is not None and recorded.batch > commit.batch:
             raise self._set_back(commit, recorded)
         return commit
+
+    def _refuse_others(self) -> None:
+        if not self.ledger.directory.exists() and self.directory.is_dir() and not self._has_marker():
+            refuse_others(self.directory, lambda name: name.startswith("."))
 
     def _has_marker(self) -> bool:
         """Whether what is in the directory is a table that a pipeline has written."""

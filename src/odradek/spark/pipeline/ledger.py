@@ -148,6 +148,12 @@ class Table(Closing):
             os.write(lock, b"%d\n" % os.getpid())
         self._refuse_what_is_not_ours()
 
+    def check_place(self) -> None:
+        """Raises TableRefused if a run could not write here; makes and locks nothing."""
+        refuse_unwritable(self.directory)
+        if self.directory.is_dir():
+            self._refuse_what_is_not_ours()
+
     def holder(self) -> str | None:
         """The process that holds the lock, None if nobody does."""
         try:
@@ -266,6 +272,17 @@ def refuse_others(directory: Path, is_ours: Callable[[str], bool]) -> None:
     for name in sorted(os.listdir(directory)):
         if not is_ours(name):
             raise TableRefused(f"{directory} holds {name}, which no pipeline wrote: give an empty path")
+
+
+def refuse_unwritable(directory: Path) -> None:
+    """Raises TableRefused if this process cannot write into a directory, or make it."""
+    there = directory
+    while not os.path.lexists(there):
+        there = there.parent
+    if not os.path.isdir(there):
+        raise TableRefused(f"cannot write to {directory}: {there} is no directory")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise TableRefused(f"cannot write to {directory}: {there} is not writable for this user")
 
 
 def sync(path: Path) -> None:
