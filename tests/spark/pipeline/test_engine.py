@@ -150,6 +150,9 @@ def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
     topics.topic_id = "second"
     with pytest.raises(LogChanged, match="topic flights was deleted and made anew"):
         run(description, topics)
+    found = verified(description, topics)
+    assert found.compared == 0
+    assert found.faults == ["topic flights was deleted and made anew: its records are not those of the table"]
 
 
 def test_the_end_as_a_start_is_remembered_from_the_first_run_on(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ def verify(
     before = 0
     replays = replays_of(table)
     all_taken = replays.all_taken()
+    anew: set[str] = set()
     for batch in table.batches():
         if batch != before + 1:
             found.fault(f"the ledger has batch={batch}, and lacks batch={before + 1}")
@@ -121,6 +122,9 @@ def verify(
             found.fault(str(error))
             continue
         _check_ledger(found, commit, reached)
+        for topic in sorted(made_anew(commit, view) - anew):
+            found.fault(f"topic {topic} was deleted and made anew: its records are not those of the table")
+            anew.add(topic)
         files = _check_files(found, table, commit)
         if commit.keeps_origin:
             offsets = offsets_in(files)
@@ -142,6 +146,11 @@ def verify(
     if rows is not None and placed != rows.rows:
         found.fault(f"{rows.rows - placed:,} rows are of no batch of the ledger")
     return found
+
+
+def made_anew(commit: Commit, view: View) -> set[str]:
+    """The topics of a batch that are other ones now."""
+    return {topic for topic, known in commit.topic_ids.items() if view.topic_ids.get(topic, known) != known}
 
 
 def _count(found: Findings, commit: Commit) -> None:
@@ -221,6 +230,8 @@ def _check_records(
             found.fault(f"{where} outside the offsets that it read, {one.start} to {one.end - 1}")
         if is_one_to_one and (double := mine[1:][mine[1:] == mine[:-1]]).size:
             found.fault(f"{where} more than once: {shown(double)}")
+        if one.topic_partition.topic in made_anew(commit, view):
+            continue
         start = max(one.start, view.earliest.get(one.topic_partition, one.end))
         found.no_longer_there += min(start, one.end) - one.start
         if start >= one.end:
