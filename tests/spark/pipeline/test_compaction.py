@@ -253,6 +253,13 @@ def test_tables_of_parquet_files_are_refused_with_the_reason(tmp_path: Path) -> 
         compact_table(description)
 
 
+def test_a_note_that_cannot_be_kept_costs_one_compaction_more(tmp_path: Path) -> None:
+    description, _ = filled(tmp_path, "delta")
+    (description.table / LEDGER / "_compacted.new").mkdir()
+    compacted(description, "delta")
+    assert compacted_up_to(lake_table(description, "delta")) == 0
+
+
 def test_a_cluster_without_free_cores_is_said_to_be_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

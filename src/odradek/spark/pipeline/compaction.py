@@ -12,6 +12,7 @@ A kill between two of these steps costs nothing: each leaves a table with the sa
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -125,8 +126,9 @@ def compacted_up_to(table: LakeTable) -> int:
 def _write_note(table: LakeTable, batch: int) -> None:
     note = table.ledger.directory / NOTE
     beside = note.with_suffix(".new")
-    beside.write_text(json.dumps({"batch": batch}) + "\n")
-    beside.replace(note)
+    with suppress(OSError):  # a full disk
+        beside.write_text(json.dumps({"batch": batch}) + "\n")
+        beside.replace(note)
 
 
 def _check(table: LakeTable, marker: Marker) -> None:
