@@ -139,7 +139,7 @@ def test_an_election_of_some_seconds_is_waited_for(broker: Broker, monkeypatch: 
     send(broker, topic, [(None, b"x")])
     slept: list[float] = []
     monkeypatch.setattr(range_reader, "PAUSES_S", tuple(range(1, 1 + len(range_reader.PAUSES_S))))
-    monkeypatch.setattr(range_reader.time, "sleep", slept.append)
+    monkeypatch.setattr("odradek.spark.range_reader.time.sleep", slept.append)
     wanted = OffsetRange(TopicPartition(topic, 0), 0, 1)
     with broker.faults.error("Fetch", "NOT_LEADER_OR_FOLLOWER", topic=topic, times=7):
         assert len(rows_of(wanted, options(broker))) == 1

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from odradek.base.clock import SystemClock
-from odradek.base.errors import OdradekError
+from odradek.base.errors import OdradekError, SettingError
 from odradek.spark.pipeline.assembly import check, replay_table, status_of, verify_table
 from odradek.spark.pipeline.description import Description, read_description
 from odradek.spark.pipeline.engine import Engine
@@ -150,6 +151,29 @@ def test_raw_values_are_kept_as_they_are(broker: Broker, spark: Any, tmp_path: P
     assert run(description, spark).commits[0].rows == 2
     rows = ds.dataset(description.table).to_table().to_pylist()
     assert sorted((row["_offset"], row["value"]) for row in rows) == [(0, b"\xff\x00"), (1, b"")]
+
+
+def test_a_first_batch_without_records_has_the_columns_of_partitions(
+    broker: Broker, spark: Any, tmp_path: Path
+) -> None:
+    """As of start = "latest": the table of a lake format is made with its partitions, or never has any."""
+    from odradek.spark.pipeline.spark_job import SparkJob
+
+    sql = '[[transform]]\nsql = "select *, n % 2 as odd from records"\n'
+    sink = 'format = "delta"\npartition_by = ["odd"]'
+    description = described(broker, "flights", tmp_path, JSON_FORMAT + sql, sink)
+    with Table(description.table, description.name) as table:
+        table.open_for_writing()
+        job, staging = SparkJob(description, spark, table), table.stage()
+        assert job.write([], {"n": "long"}, staging).rows == 0
+        columns = pq.read_schema(next(staging.glob("*.parquet"))).names
+        assert columns == ["_topic", "_partition", "_offset", "_timestamp", "_key", "n", "odd"]
+        no_n = description.file.with_name("b.toml")
+        no_n.write_text(description.file.read_text().replace(sql, "").replace("odd", "n"))
+        with pytest.raises(
+            SettingError, match=r"partition_by names n, .* name it with its type in decode\.f"
+        ):
+            SparkJob(read_description(no_n), spark, table).write([], {}, table.stage())
 
 
 DRIVER = """

@@ -37,6 +37,7 @@ from odradek.spark.pipeline.stages import StatefulStages, joined
 from odradek.spark.pipeline.topic_rows import json_texts_of, records_of
 from odradek.spark.pipeline.topics import source_options
 from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, has_windows
+from odradek.spark.source import SCHEMA
 
 # Column types in Spark's words and in Arrow's; JSON is kept as text.
 SPARK_TYPES = {"long": "bigint", "json": "string"}
@@ -86,11 +87,18 @@ class SparkJob:
 
     def write(self, ranges: Sequence[OffsetRange], fields: Fields, directory: Path) -> Written:
         """Write rows of `ranges` into `directory`, dead letters below it. Raises JobFailed, SettingError."""
-        if not ranges:
+        if not ranges and not self._begins_partitions():
             return self._without_records(directory)
         self._check_executors(directory)
         most = self._description.dead_letters_max
         return self._guarded(lambda: self._write(self._read(ranges), fields, directory, most))
+
+    def _begins_partitions(self) -> bool:
+        """Whether this batch makes a lake's table with partitions, whose columns it must have, if no rows."""
+        is_first = self._state is not None and self._state.batch == 1
+        return (
+            is_first and bool(self._description.partition_by) and self._description.sink_format != "parquet"
+        )
 
     def _without_records(self, directory: Path) -> Written:
         """What the stages keep stays as it is."""
@@ -220,7 +228,9 @@ class SparkJob:
         return self._decoded(self._read(ranges), fields)
 
     def _read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
-        """The records of these ranges."""
+        """The records of these ranges; an empty frame without any."""
+        if not ranges:
+            return self._spark.createDataFrame([], SCHEMA)
         starts: dict[str, dict[str, int]] = {}
         ends: dict[str, dict[str, int]] = {}
         for one in ranges:
@@ -283,7 +293,8 @@ class SparkJob:
         missing = [name for name in self._description.partition_by if name not in rows.columns]
         if missing:
             raise SettingError(
-                f"partition_by names {missing[0]}, and the rows have {', '.join(rows.columns)}"
+                f"partition_by names {missing[0]}, and the rows have {', '.join(rows.columns)}: if no record"
+                " has had it yet, name it with its type in decode.fields"
             )
 
 
