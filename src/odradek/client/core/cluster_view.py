@@ -35,11 +35,12 @@ MAX_AGE_MS: Final = 300_000
 BACKOFF_MS: Final = 100
 BACKOFF_MAX_MS: Final = 1_000
 
-_NOT_LET_IN: Final = frozenset(
+_REFUSALS: Final = frozenset(
     {
         ErrorCode.SASL_AUTHENTICATION_FAILED,
         ErrorCode.UNSUPPORTED_SASL_MECHANISM,
         ErrorCode.ILLEGAL_SASL_STATE,
+        ErrorCode.UNSUPPORTED_VERSION,
     }
 )
 
@@ -159,13 +160,14 @@ class ClusterView:
         return self.version > 0
 
     @property
-    def login_error(self) -> ApiError | None:
-        """Why the broker that was asked last does not let this client in; None if it does, or did not answer.
+    def refusal(self) -> ApiError | None:
+        """Why the broker that was asked last refuses this client; None if it does not, or did not answer.
 
-        The application must be told: to wait is no use.
+        It does not let the client in, or serves Metadata in no version that is known here. The application
+        must be told: to wait is no use.
         """
         error = self.last_error
-        return error if error is not None and error.code in _NOT_LET_IN else None
+        return error if error is not None and error.code in _REFUSALS else None
 
     # --- what cores ask for
 

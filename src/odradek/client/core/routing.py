@@ -150,13 +150,13 @@ class Routing:
         return known is not None and known.as_of >= 0
 
     def why(self, now_ms: int) -> list[Why]:
-        """The causes that lie here: no broker answers or lets the client in, a coordinator does not answer,
-        or the controller is not known."""
+        """The causes that lie here: no broker answers, brokers refuse the client, a coordinator does not
+        answer, or the controller is not known."""
         causes = []
-        login = self._view.login_error
-        if login is not None:
-            text = f"the brokers do not let this client in: {login}"
-            causes.append(Why(Cause.REFUSED, text, {"code": login.code.name, "error": str(login)}))
+        refusal = self._view.refusal
+        if refusal is not None:
+            text = f"the brokers refuse this client: {refusal}"
+            causes.append(Why(Cause.REFUSED, text, {"code": refusal.code.name, "error": str(refusal)}))
         elif (nobody := self.answers.nobody(now_ms)) is not None:
             causes.append(nobody)
         for to, known in self._coordinators.items():
@@ -270,13 +270,13 @@ class Routing:
         return node
 
     def _is_hopeless(self, send: Send) -> bool:
-        """Whether waiting is no use: a node that the cluster does not have, a search or login refused."""
+        """Whether waiting is no use: the cluster has no such node, or a search or the client is refused."""
         if isinstance(send.to, ToNode):
             return self._view.is_known and send.to.node not in self._view.nodes
         if isinstance(send.to, ToCoordinator):
             return self._coordinators[send.to].is_refused
         if isinstance(send.to, ToController):
-            return self._view.login_error is not None
+            return self._view.refusal is not None
         return False
 
     def _reason(self, send: Send) -> ApiError:
@@ -286,8 +286,8 @@ class Routing:
             case ToNode(node):
                 return ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"the cluster has no broker {node}")
             case _:
-                if self._view.login_error is not None:
-                    return self._view.login_error
+                if self._view.refusal is not None:
+                    return self._view.refusal
                 error = self._view.last_error
                 said = "no broker was found in time" if error is None else str(error)
                 return ApiError(ErrorCode.REQUEST_TIMED_OUT, said)

@@ -849,3 +849,35 @@ def refused_at(code: ErrorCode) -> OffsetFetchResponse:
 def committed_at(offset: int) -> OffsetFetchResponse:
     topics = [OffsetFetchResponseTopics("orders", partitions=[OffsetFetchResponsePartitions(0, offset)])]
     return OffsetFetchResponse(groups=[OffsetFetchResponseGroup("billing", topics)])
+
+
+@pytest.mark.parametrize("code", [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.SASL_AUTHENTICATION_FAILED])
+def test_a_broker_that_refuses_every_fetch_is_told_again_and_again_until_it_serves_one(
+    code: ErrorCode,
+) -> None:
+    rig = Rig()
+    rig.assign(P0, P2)
+    for _ in range(2):
+        rig.now_ms += 5_000
+        send = rig.fetches()[1]
+        rig.core.outcome(Outcome(send, error=NotConnected("not here", code)), rig.now_ms)
+        told = rig.core.take_error()
+        assert told is not None
+        assert str(told) == "not here"
+        assert rig.core.take_error() is None, "one poll raises it, not one for each partition"
+        assert not rig.fetches(), "it is asked again after a backoff"
+    rig.now_ms += 5_000
+    rig.answer(rig.fetches()[1], data(0, batch(0, 3)), data(2))
+    assert rig.core.take_error() is None
+    assert rig.values() == [0, 1, 2]
+
+
+def test_brokers_that_serve_metadata_in_no_known_version_are_told() -> None:
+    rig = Rig()
+    rig.assign(P0)
+    rig.view.refresh_soon(rig.now_ms)
+    rig.now_ms = 1_000
+    (send,) = rig.view.due(rig.now_ms)
+    error = ConnectionFailed("b:9093 does not serve MetadataRequest", ErrorCode.UNSUPPORTED_VERSION)
+    rig.view.outcome(Outcome(send, error=error), rig.now_ms)
+    assert rig.core.take_error() is error

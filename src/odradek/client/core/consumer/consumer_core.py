@@ -198,14 +198,14 @@ class ConsumerCore:
         return has_overslept
 
     def take_error(self) -> OdradekError | None:
-        """What the application must be told; once, but as long as a login or a topic is refused."""
+        """What the application must be told; once, but as long as brokers refuse the client or a topic."""
         if self.member is not None and self.member.error is not None:
             if self.member.target() is not None:
                 return None  # first it hears that its partitions are lost
             error, self.member.error = self.member.error, None
             return error
-        if self._view.login_error is not None:
-            return self._view.login_error
+        if self._view.refusal is not None:
+            return self._view.refusal
         for topic, code in self.subscription.errors().items():
             if code in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION):
                 words = name_of(code)

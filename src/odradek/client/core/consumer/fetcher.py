@@ -5,7 +5,7 @@ due           C3  one request per node, for all fetchable partitions that it lea
               C6  a partition with data in the queue or next in line is not fetched
 outcome       C4  per partition one completed fetch at the queue's end; an answer that names other
                   partitions than the request is ignored whole; what failed is asked for again, and told by
-                  `take_failures`
+                  `take_failures`; the application hears of it where the same will happen again
 prepare           decodes ahead of `take`
 take          C4  parses one completed fetch at a time, the next in line, which keeps its unread rest
               C5  it must still be assigned, and its next offset be the position; paused ones are kept
@@ -309,11 +309,15 @@ class Fetcher:
         self._failures.append(f"a fetch of {names}{more} from broker {node} failed, and is repeated: {error}")
 
     def _retry(self, wanted: Mapping[TopicPartition, Wanted], error: ApiError, now_ms: int) -> None:
-        for partition in wanted:
-            state = self._subscription.states.get(partition)
-            if state is not None:
-                state.put_off(now_ms, self._backoff)
-                state.failed = error
+        states = [self._subscription.states.get(partition) for partition in wanted]
+        left = [state for state in states if state is not None]
+        for state in left:
+            state.put_off(now_ms, self._backoff)
+            state.failed = error
+        # A broker that has just left the cluster is no refusal.
+        is_refusal = not may_pass(error.code) and error.code is not ErrorCode.BROKER_NOT_AVAILABLE
+        if left and is_refusal:  # one poll is to raise it, not one for each partition
+            left[0].error = error
 
     def _named(self, answer: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
         for topic in answer.responses:

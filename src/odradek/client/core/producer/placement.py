@@ -92,15 +92,15 @@ class Placement:
     def partition_count(self, topic: str) -> int | None:
         """How many partitions a topic has; None while it is not known.
 
-        Raises ApiError for a topic that may not be written to, now or later, and while the login is refused.
+        Raises ApiError for a topic that may not be written to, and while brokers refuse the producer.
         """
         self._view.use(topic)
         known = self._view.topics.get(topic)
         if known is not None:
             return len(known.leaders)
         self._view.want([topic])
-        if self._view.login_error is not None:
-            raise self._view.login_error
+        if self._view.refusal is not None:
+            raise self._view.refusal
         code = self._view.errors.get(topic)
         if code is not None and not may_pass(code):
             raise ApiError(code, f"topic {topic}: {name_of(code)}")
