@@ -1,5 +1,7 @@
 """Which broker a request goes to."""
 
+import pytest
+
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
 from odradek.client.core.cluster_view import ClusterView
@@ -71,7 +73,27 @@ def test_a_search_that_finds_none_is_repeated_until_the_request_s_time_is_over()
     (outcome,) = routing.failed(1_000)
     assert outcome.error is not None
     assert outcome.error.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    said = "the coordinator of group billing was not found in time: coordinator not available"
+    assert str(outcome.error) == said
     assert not routing.failed(2_000)
+
+
+@pytest.mark.parametrize(
+    ("node", "kept"),
+    [(None, "no broker has answered"), (2, "broker 2 at b:9094 has not answered FindCoordinator for 1.0 s")],
+)
+def test_what_a_request_waited_for_is_told_when_no_search_was_answered(node: int | None, kept: str) -> None:
+    routing = placed()
+    routing.place(request(BILLING), 0)
+    (search,) = routing.due(0)
+    routing.place(search, 0)
+    assert routing.ready(0)
+    if node is not None:
+        routing.answers.went_to(search, node)
+    (outcome,) = routing.failed(1_000)
+    assert outcome.error is not None
+    assert outcome.error.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert str(outcome.error) == f"the coordinator of group billing was not found in time: {kept}"
 
 
 def test_waiting_for_a_forbidden_group_or_an_unknown_broker_is_no_use() -> None:

@@ -30,6 +30,7 @@ from odradek.client.core.requests import (
 )
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.refusal import known_code, name_of
+from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 ANY: Final = None
@@ -112,7 +113,7 @@ class Routing:
             if now_ms >= deadline_ms or self._is_hopeless(send):
                 if isinstance(send.to, ToNode):  # it may have joined since
                     self._view.refresh_soon(now_ms)
-                outcomes.append(Outcome(send, error=self._reason(send)))
+                outcomes.append(Outcome(send, error=self._reason(send, now_ms)))
             else:
                 still.append((send, deadline_ms))
         self._held = still
@@ -279,10 +280,10 @@ class Routing:
             return self._view.refusal is not None
         return False
 
-    def _reason(self, send: Send) -> ApiError:
+    def _reason(self, send: Send, now_ms: int) -> ApiError:
         match send.to:
             case ToCoordinator():
-                return self._coordinators[send.to].error
+                return self._not_found(send.to, now_ms)
             case ToNode(node):
                 return ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"the cluster has no broker {node}")
             case _:
@@ -291,3 +292,15 @@ class Routing:
                 error = self._view.last_error
                 said = "no broker was found in time" if error is None else str(error)
                 return ApiError(ErrorCode.REQUEST_TIMED_OUT, said)
+
+    def _not_found(self, to: ToCoordinator, now_ms: int) -> ApiError:
+        """Why the coordinator of this key is not known."""
+        known = self._coordinators[to]
+        said = f"the coordinator of {to.kind.name.lower()} {to.key} was not found in time"
+        if not known.failures:  # no search was answered since it was last known
+            late = self.answers.overdue(ToAny(), now_ms)
+            kept = late or self._view.last_error or "no broker has answered"
+            return ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{said}: {kept}")
+        if known.is_refused or isinstance(known.error, ConnectionFailed):
+            return known.error
+        return ApiError(known.error.code, f"{said}: {known.error}")
