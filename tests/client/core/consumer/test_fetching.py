@@ -573,6 +573,28 @@ def test_a_corrupt_batch_is_told_at_its_offset_and_nothing_before_it_is_lost(fli
     assert asked(rig.fetches()[1]) == {0: 42}
 
 
+def test_a_damaged_batch_is_raised_until_a_seek_has_it_fetched_again() -> None:
+    rig = Rig()
+    rig.assign(P0, P2)
+    broken = bytearray(batch(0, 2))
+    broken[-1] ^= 1
+    rig.answer(rig.fetches()[1], data(0, bytes(broken)), data(2, batch(0, 1)))
+    for _ in range(2):
+        with pytest.raises(ApiError, match="orders-0 cannot be read at offset 0"):
+            rig.values()
+        rig.now_ms += 5_000
+        assert not rig.fetches()
+    state = rig.core.subscription.states[P0]
+    state.is_paused = True
+    assert rig.values() == [0], "the other partition is read while this one is paused"
+    state.is_paused = False
+    state.seek(0)
+    send = rig.fetches()[1]
+    assert asked(send) == {2: 1}, "the session has the offset of the other one already"
+    rig.answer(send, data(0, batch(0, 2)), data(2))
+    assert rig.values() == [0, 1]
+
+
 def test_a_record_that_cannot_be_converted_is_not_skipped() -> None:
     rig = Rig()
     rig.assign(P0)

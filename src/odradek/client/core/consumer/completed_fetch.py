@@ -83,6 +83,7 @@ class CompletedFetch:
         "_walk",
         "columns",
         "epoch",
+        "is_damaged",
         "next_offset",
         "partition",
         "spent",
@@ -119,6 +120,8 @@ class CompletedFetch:
         """Reads it as columns; None unless that was begun."""
         self.spent = 0
         """How much work the last `take` did, in records."""
+        self.is_damaged = False
+        """Whether some of it could not be read: the application was told, or will be."""
         self.next_offset = fetched_at
         """What the position must be for the next record to be returned (C5)."""
         self.epoch: LeaderEpoch = NO_EPOCH

@@ -481,6 +481,7 @@ class Fetcher:
         try:
             number = read(current, count)
         except OdradekError as error:
+            current.is_damaged = True
             state.unreadable = current.next_offset, str(error)
             if not is_first:
                 return 0
@@ -501,11 +502,14 @@ class Fetcher:
         return number
 
     def _drop_outdated(self) -> None:
-        """Forget what came from before a reset: the topic may have been made again."""
+        """Forget what came from before a reset, since the topic may have been made again, and what is damaged
+        once the application has sought: a seek to the same offset has it fetched again."""
 
         def is_outdated(completed: CompletedFetch) -> bool:
             state = self._subscription.states.get(completed.partition)
-            return state is not None and state.phase is Phase.NEEDS_RESET
+            if state is None:
+                return False
+            return state.phase is Phase.NEEDS_RESET or (completed.is_damaged and state.unreadable is None)
 
         if not any(map(is_outdated, self._completed())):
             return

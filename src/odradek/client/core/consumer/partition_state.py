@@ -71,7 +71,7 @@ class PartitionState:
     failed: ApiError | None = None
     """Why the latest request about it failed, also when the application was told; None after an answer."""
     unreadable: tuple[Offset, str] | None = None
-    """The offset of the last record that could not be read, and why; None before one."""
+    """The offset of the last record that could not be read, and why; None before one, and after a seek."""
     high_watermark: Offset = NO_OFFSET
     last_stable_offset: Offset = NO_OFFSET
     log_start_offset: Offset = NO_OFFSET
@@ -95,14 +95,14 @@ class PartitionState:
         """The application's choice; it ends whatever was under way."""
         self.phase = Phase.FETCHING
         self.offset, self.epoch, self.leader_epoch = offset, epoch, NO_EPOCH
-        self.reset_timestamp = self.error = None
+        self.reset_timestamp = self.error = self.unreadable = None
         self.settle()
 
     def reset(self, timestamp: int | None) -> None:
         """Look the position up: by this timestamp, or as the setting says."""
         self.phase = Phase.NEEDS_RESET
         self.reset_timestamp = timestamp
-        self.error = None
+        self.error = self.unreadable = None
         self.settle()
 
     def found(self, offset: Offset, epoch: LeaderEpoch = NO_EPOCH) -> None:
