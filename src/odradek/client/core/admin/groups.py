@@ -91,14 +91,16 @@ def classic_group_of(answer: DescribeGroupsResponse, group: str) -> GroupDescrip
 
 
 def committed_offsets(answer: OffsetFetchResponse, group: str) -> dict[TopicPartition, Offset]:
-    """The committed offsets of an answer, by partition."""
+    """The committed offsets of an answer, by partition. Raises ApiError for the first one that is refused."""
     raise_for(answer.error_code, about=f"group {group}")
-    return {
-        TopicPartition(topic.name, one.partition_index): one.committed_offset
-        for topic in answer.topics
-        for one in topic.partitions
-        if one.committed_offset >= 0
-    }
+    found = {}
+    for topic in answer.topics:
+        for one in topic.partitions:
+            partition = TopicPartition(topic.name, one.partition_index)
+            raise_for(one.error_code, about=f"group {group}: no offset of {partition}")
+            if one.committed_offset >= 0:
+                found[partition] = one.committed_offset
+    return found
 
 
 def commit_request(
