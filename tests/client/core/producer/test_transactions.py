@@ -15,11 +15,12 @@ from odradek.client.core.producer.delivery import ProducerCore
 from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.producer.transaction import NEXT, State, Step, Transaction
 from odradek.client.core.producer.transaction_core import TransactionCore
-from odradek.client.core.requests import Send, ToCoordinator
+from odradek.client.core.requests import Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause
+from odradek.wire.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 from odradek.wire.messages.produce import ProduceRequest
-from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from tests.client.core.producer.model_broker import known_view, lost
 from tests.client.core.producer.model_coordinator import ORDERS, ModelCoordinator
 
@@ -130,6 +131,27 @@ def test_transactions_v2_send_the_records_at_once_and_get_an_epoch_each() -> Non
         assert ended(step) is None
         assert rig.model.epoch == number + 1
     assert rig.model.committed == [b"0", b"1", b"2"]
+
+
+def test_offsets_that_the_answer_leaves_out_are_not_taken_for_committed() -> None:
+    rig = ready(2)
+    rig.transaction.begin()
+    step = rig.transaction.send_offsets({ORDERS: OffsetAndMetadata(5)}, GROUP)
+    assert rig.pump() == ["TxnOffsetCommit"]
+    rig.core.outcome(Outcome(rig.flight.pop(0), TxnOffsetCommitResponse()), rig.now_ms)
+    error = ended(step)
+    assert isinstance(error, ProducerFatal)
+    assert error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_partitions_that_the_answer_leaves_out_are_not_taken_for_added() -> None:
+    rig = ready(1)
+    rig.transaction.begin()
+    rig.append(b"a")
+    assert rig.pump() == ["AddPartitionsToTxn"]
+    rig.core.outcome(Outcome(rig.flight.pop(0), AddPartitionsToTxnResponse()), rig.now_ms)
+    assert rig.pump() == [], "no record is sent that no marker would end"
+    assert rig.transaction.state is State.FATAL_ERROR
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -11,7 +11,7 @@ is sent again first.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -255,12 +255,12 @@ class TransactionCore:
 
         def take(answer: Message) -> ErrorCode:
             assert isinstance(answer, AddPartitionsToTxnResponse)
-            codes = [
-                known_code(one.partition_error_code)
+            codes = {
+                TopicPartition(topic.name, one.partition_index): known_code(one.partition_error_code)
                 for topic in answer.results_by_topic_v3_and_below
                 for one in topic.results_by_partition
-            ]
-            code = _worst(codes)
+            }
+            code = _worst_of(partitions, codes)
             if code is ErrorCode.NONE:
                 self._transaction.partitions_added(partitions)
             return code
@@ -321,13 +321,14 @@ class TransactionCore:
         return self._send(request, asked, highest=highest, group=group.group_id)
 
     def _take_offsets(self, step: OffsetsStep, answer: TxnOffsetCommitResponse) -> ErrorCode:
-        codes = []
-        for topic in answer.topics:
-            for one in topic.partitions:
-                codes.append(known_code(one.error_code))
-                if codes[-1] is ErrorCode.NONE:
-                    step.left.pop(TopicPartition(topic.name, one.partition_index), None)
-        code = _worst(codes)
+        codes = {
+            TopicPartition(topic.name, one.partition_index): known_code(one.error_code)
+            for topic in answer.topics
+            for one in topic.partitions
+        }
+        code = _worst_of(step.left, codes)
+        for one in [one for one in step.left if codes.get(one) is ErrorCode.NONE]:
+            del step.left[one]
         if code is ErrorCode.NONE and not step.is_done:
             self._transaction.offsets_taken()
         return code
@@ -395,9 +396,13 @@ def _words(code: ErrorCode) -> str:
     return f"refused, {name_of(code)}"
 
 
-def _worst(codes: Sequence[ErrorCode]) -> ErrorCode:
-    """The error that decides about several partitions: one that no retry helps, if there is one."""
-    errors = [code for code in codes if code is not ErrorCode.NONE]
+def _worst_of(partitions: Collection[TopicPartition], codes: Mapping[TopicPartition, ErrorCode]) -> ErrorCode:
+    """The error that decides about several partitions: one that no retry helps, if there is one.
+
+    A partition that the answer leaves out is none that the coordinator has taken.
+    """
+    told = [codes.get(one, ErrorCode.UNKNOWN_SERVER_ERROR) for one in partitions]
+    errors = [code for code in told if code is not ErrorCode.NONE]
     final = [code for code in errors if not code.is_retriable]
     serious = [code for code in final if code not in _ABORTABLE]
     for group in (serious, final, errors):
