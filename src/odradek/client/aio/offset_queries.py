@@ -1,7 +1,7 @@
 """Questions of an application about offsets, asked again until they are answered or the time is over."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from odradek.base.error_codes import ErrorCode
@@ -20,6 +20,7 @@ from odradek.client.core.consumer.positions import (
     OFFSET_FETCH_VERSION_MAX,
     Identity,
     fetched_offsets,
+    left_out,
     list_offsets,
     offset_fetch,
 )
@@ -100,11 +101,14 @@ class OffsetQueries:
                 said = f"group {self._identity.group}: {name_of(code)}"
                 await self._pause(ApiError(code, said), attempts, is_retriable=may_ask_again(code))
                 continue
+            for one in asked:
+                if one not in found:
+                    raise left_out(one)
             return {
                 one: OffsetAndMetadata(
                     entry.committed_offset, entry.metadata or "", entry.committed_leader_epoch
                 )
-                if (entry := found.get(one)) is not None and entry.committed_offset >= 0
+                if (entry := found[one]).committed_offset >= 0
                 else None
                 for one in asked
             }
@@ -133,7 +137,8 @@ class OffsetQueries:
                 if outcome.error is not None:
                     problem = outcome.error
                 else:
-                    problem = self._take_list(outcome.answer(ListOffsetsResponse), found) or problem
+                    answer = outcome.answer(ListOffsetsResponse)
+                    problem = self._take_list(answer, timestamps, found) or problem
             if len(found) < len(timestamps):
                 view.refresh_soon(self._driver.now_ms)
                 self._driver.pump()
@@ -148,12 +153,16 @@ class OffsetQueries:
 
     @staticmethod
     def _take_list(
-        answer: ListOffsetsResponse, found: dict[TopicPartition, OffsetAndTimestamp | None]
+        answer: ListOffsetsResponse,
+        asked: Collection[TopicPartition],
+        found: dict[TopicPartition, OffsetAndTimestamp | None],
     ) -> ApiError | None:
         problem = None
         for topic in answer.topics:
             for one in topic.partitions:
                 partition = TopicPartition(topic.name, one.partition_index)
+                if partition not in asked:
+                    continue
                 code = known_code(one.error_code)
                 if code is ErrorCode.NONE:
                     has_one = one.offset >= 0

@@ -386,7 +386,7 @@ class Positions:
             if code is not ErrorCode.NONE:
                 self._refused(one, state, code, now_ms)
             elif entry is None:
-                state.error = _left_out(one)
+                state.error = left_out(one)
             elif entry.committed_offset < 0:
                 state.go(Phase.NEEDS_RESET)
                 state.settle()
@@ -468,7 +468,8 @@ def _to_group(identity: Identity) -> Send:
     return Send(ToCoordinator(identity.group), OffsetFetchRequest())
 
 
-def _left_out(partition: TopicPartition) -> ApiError:
+def left_out(partition: TopicPartition) -> ApiError:
+    """What is told of a partition that an answer says nothing of: it may have a committed offset."""
     said = f"the coordinator's answer leaves out the committed offset of {partition}"
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
 
