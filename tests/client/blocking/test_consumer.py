@@ -492,6 +492,43 @@ def test_a_forked_process_is_told_to_make_its_own(make: Make, topic: str) -> Non
         assert read(consumer, 9) == list(range(1, 10))
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_process_forked_while_another_thread_polls_is_told_the_same(make: Make) -> None:
+    with make() as consumer:
+        # What a thread that polls holds; in a forked process nobody gives it back.
+        holds, ends = threading.Event(), threading.Event()
+
+        def use() -> None:
+            with consumer._in_use():
+                holds.set()
+                ends.wait(30)
+
+        other = threading.Thread(target=use)
+        other.start()
+        assert holds.wait(30)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:  # pragma: no cover - another process
+            code = 1
+            try:
+                consumer.poll(1)
+            except Misuse as misuse:
+                os.write(writing, str(misuse).encode())
+                consumer.close()
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(writing)
+        said = os.read(reading, 1_000).decode()
+        os.close(reading)
+        assert os.waitpid(child, 0)[1] == 0, "closing it does nothing"
+        assert said.startswith("this consumer was made before this process was forked")
+        with pytest.raises(Misuse, match="in use by another thread"):
+            consumer.poll(1)
+        ends.set()
+        other.join(30)
+
+
 def test_wrong_settings_leave_no_thread() -> None:
     before = threading.active_count()
     with pytest.raises(SettingError, match=r"did you mean client\.id"):

@@ -361,8 +361,10 @@ class Consumer(Closing, Generic[K, V]):
     def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""
         timeout = seconds_of(timeout)
+        if self._network.is_forked:
+            return
         with self._in_use():
-            if self._network.is_closed or self._network.is_forked:
+            if self._network.is_closed:
                 return
             try:
                 self._end(lambda consumer: consumer.close(timeout=timeout), "close")
@@ -404,6 +406,7 @@ class Consumer(Closing, Generic[K, V]):
     def _in_use(self) -> Iterator[None]:
         """Keep other threads away (C1)."""
         if not self._use.acquire(blocking=False):
+            self._network.check()  # in a forked process that other thread does not exist
             raise Misuse("this consumer is in use by another thread; only wakeup() may be called meanwhile")
         try:
             yield

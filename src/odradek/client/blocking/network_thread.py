@@ -63,10 +63,12 @@ class NetworkThread:
         Raises TimeoutError if the last coroutine does not end in time; the thread ends all the same. Raises
         Misuse on the network thread.
         """
+        if self.is_forked:  # another thread of the parent's may have had the lock, which stays held here
+            return
         self._check_thread()
         with self._lock:
             is_first, self._is_closed = not self._is_closed, True
-        if not is_first or self.is_forked:
+        if not is_first:
             return
         try:
             self._finish(last, timeout_s, calls, is_last=True)
