@@ -1,5 +1,6 @@
 """The blocking consumer on a broker: threads, interruptions, and what it calls on which thread."""
 
+import gc
 import inspect
 import os
 import signal
@@ -80,7 +81,7 @@ def interrupt() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-INNER = {"handed_out", "put_back_unless_committed", "poll_pieces", "stream"}
+INNER = {"handed_out", "leaving", "put_back_unless_committed", "poll_pieces", "stream"}
 """What the consumer of asyncio has for the other one alone, and what only makes sense there."""
 
 
@@ -527,6 +528,33 @@ def test_a_process_forked_while_another_thread_polls_is_told_the_same(make: Make
             consumer.poll(1)
         ends.set()
         other.join(30)
+
+
+class Interceptor:
+    def on_consume(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        return records
+
+    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        pass
+
+
+def drop(last: list[Consumer]) -> None:
+    last.clear()
+    gc.collect()
+
+
+def test_a_consumer_that_is_dropped_leaves_its_group_and_ends_its_thread(make: Make, topic: str) -> None:
+    group = uuid4().hex
+    before = threading.active_count()
+    dropped = [make(topic, group_id=group, listener=RebalanceListener(), interceptors=[Interceptor()])]
+    thread = dropped[0]._network._thread
+    assert read(dropped[0], 10)
+    with pytest.warns(ResourceWarning, match=r"unclosed odradek\.Consumer"):
+        drop(dropped)
+    with make(topic, group_id=group) as other:
+        assert read(other, 10) == list(range(10)), "it gets the partition, and nothing was committed"
+    thread.join(10)
+    assert threading.active_count() <= before
 
 
 def test_wrong_settings_leave_no_thread() -> None:

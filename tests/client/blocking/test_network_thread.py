@@ -206,6 +206,29 @@ def test_a_close_that_does_not_end_is_given_up() -> None:
     assert not network._thread.is_alive()
 
 
+@pytest.mark.parametrize("fault", [None, OSError("cut off")])
+def test_a_client_that_is_dropped_ends_after_its_last_coroutine(
+    network: NetworkThread, caplog: pytest.LogCaptureFixture, fault: Exception | None
+) -> None:
+    ended: list[int] = []
+
+    async def last() -> None:
+        await asyncio.sleep(0)
+        ended.append(threading.get_ident())
+        if fault is not None:
+            raise fault
+
+    with pytest.warns(ResourceWarning, match="unclosed odradek.Admin"):
+        network.drop(last, "odradek.Admin")
+    network.drop(last, "odradek.Admin")
+    network._thread.join(10)
+    assert ended == [network._thread.ident], "once"
+    said = [] if fault is None else ["an unclosed client could not be closed: cut off"]
+    assert [one.getMessage() for one in caplog.records] == said
+    with pytest.raises(Misuse, match="was closed"):
+        network.run(nothing)
+
+
 def test_it_cannot_wait_for_itself(network: NetworkThread) -> None:
     async def call() -> None:
         network.run(nothing)

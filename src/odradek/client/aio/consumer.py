@@ -15,8 +15,8 @@ anything at all.
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, Unpack
 
@@ -471,10 +471,24 @@ class Consumer(Generic[K, V]):
 
     async def _say_goodbye(self) -> None:
         await self._rebalancing.give_up_all()
-        self._core.unsubscribe()
-        self._driver.pump()
-        while self._core.is_leaving:
-            await self._driver.changed()
+        await _leave(self._core, self._driver)
+
+    def leaving(self, timeout_s: float) -> Callable[[], Coroutine[Any, Any, None]]:
+        """A function that leaves the group in time, without a commit, and closes the connections.
+
+        It does not hold the consumer: it is for a shell of which the application keeps no reference.
+        """
+        core, driver = self._core, self._driver
+
+        async def leave() -> None:
+            try:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(timeout_s):
+                        await _leave(core, driver)
+            finally:
+                driver.close()
+
+        return leave
 
     async def __aenter__(self) -> Self:
         return self
@@ -513,3 +527,10 @@ class Consumer(Generic[K, V]):
 
     def _timeout(self, timeout: float | None) -> float:
         return self._api_timeout_s if timeout is None else seconds_of(timeout)
+
+
+async def _leave(core: ConsumerCore, driver: Driver) -> None:
+    core.unsubscribe()
+    driver.pump()
+    while core.is_leaving:
+        await driver.changed()

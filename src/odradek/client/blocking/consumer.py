@@ -20,6 +20,7 @@ import logging
 import re
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import (
     AsyncIterator,
@@ -166,6 +167,9 @@ class Consumer(Closing, Generic[K, V]):
         except BaseException:
             self._network.close(_GRACE_S, _nothing)
             raise
+        # Else its thread would go on, and the group would wait for a member that nobody has.
+        leaving = self._consumer.leaving(_GRACE_S)
+        weakref.finalize(self, self._network.drop, leaving, "odradek.Consumer").atexit = False
 
     # --- what to read
 

@@ -4,6 +4,7 @@
     network.run(function)           await a coroutine function there; returns or raises here what it does
     network.run(function, calls)    meanwhile call here what the coroutine wants called here
     network.close(5, closing)       run the last coroutine, at most 5 s, and end the thread
+    network.drop(closing, client)   the same without waiting: the application has lost the client
 
 Invariants: a call that is interrupted (Ctrl-C, or any other exception in the waiting thread) cancels its
 coroutine and leaves the client usable; a coroutine is made on the network thread alone, so that no
@@ -13,15 +14,20 @@ thread itself, which would wait for ever.
 """
 
 import asyncio
+import logging
 import os
 import threading
+import warnings
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, cast
+from functools import partial
+from typing import Any, Final, Generic, TypeVar, cast
 
 from odradek.client.aio.home import Misuse, forked
 from odradek.client.blocking.calls import Calls
 from odradek.client.blocking.lasting_pool import LastingPool
+
+_log: Final = logging.getLogger("odradek.client")
 
 T = TypeVar("T")
 Function = Callable[[], Coroutine[Any, Any, T]]
@@ -76,6 +82,17 @@ class NetworkThread:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout_s)
 
+    def drop(self, last: Function[None], client: str) -> None:
+        """Nobody has the client any more: warn, run the last coroutine and end the thread; do not wait.
+
+        After a close nothing happens. It takes no lock: it is called wherever garbage is collected.
+        """
+        if self.is_forked or self.is_closed:
+            return
+        self._is_closed = True
+        self.post(partial(self._begin_last, last))
+        warnings.warn(f"unclosed {client}", ResourceWarning, stacklevel=1)
+
     @property
     def is_forked(self) -> bool:
         """Whether this is a process forked from the client's."""
@@ -127,6 +144,14 @@ class NetworkThread:
     def _begin(self, function: Function[T], reply: "_Reply[T]") -> None:
         if not reply.is_unwanted:
             reply.await_task(self._loop.create_task(_awaited(function)))
+
+    def _begin_last(self, last: Function[None]) -> None:
+        def end(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and task.exception() is not None:
+                _log.warning("an unclosed client could not be closed: %s", task.exception())
+            self._loop.stop()
+
+        self._loop.create_task(_awaited(last)).add_done_callback(end)
 
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)

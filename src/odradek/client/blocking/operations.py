@@ -6,6 +6,7 @@
 The loop of `client/aio/operations`, which does the work, runs on a thread of its own.
 """
 
+import weakref
 from typing import Generic, TypeVar
 
 from odradek.base.closing import Closing
@@ -28,6 +29,7 @@ class Operations(Closing, Generic[A]):
     def __init__(self, operations: A) -> None:
         self._operations = operations
         self._network = NetworkThread("this admin client")
+        weakref.finalize(self, self._network.drop, operations.close, "odradek.Admin").atexit = False
 
     def reach(self) -> None:
         """Ask the bootstrap servers, one after another, until one answers. Raises ConnectionFailed."""
