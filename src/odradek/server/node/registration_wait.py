@@ -63,7 +63,7 @@ class RegistrationWait:
         self._timer.add(self._limit)
 
     def end(self) -> None:
-        """Called when this broker is registered, or stops."""
+        """Called when this broker is registered. A broker that stops ends its timers with its life."""
         self._is_waiting = False
         if self._limit is not None:
             self._limit.cancel()

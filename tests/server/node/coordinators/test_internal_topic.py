@@ -30,19 +30,6 @@ def test_a_refused_internal_topic_is_logged_once(new_node: NewNode, caplog: pyte
     assert "segment.bytes" in said, "the setting that is to be changed"
 
 
-class Controller:
-    """It answers at once, or not at all."""
-
-    def __init__(self, answer: Refused | None) -> None:
-        self.answer = answer
-        self.asked = 0
-
-    def submit(self, request: object, answered: Callable[[Answer], None]) -> None:
-        self.asked += 1
-        if self.answer is not None:
-            answered(self.answer)
-
-
 class SlowController:
     """It answers when the test does."""
 
@@ -53,23 +40,22 @@ class SlowController:
         self.waiting.append(answered)
 
 
-@pytest.mark.parametrize("answer", [Refused(ErrorCode.NOT_CONTROLLER, "no"), None])
-def test_a_refusal_at_once_is_returned_and_the_topic_is_asked_for_once(answer: Refused | None) -> None:
-    """The result is returned, or given to `later` after the call: never before it returns."""
-    controller, clock = Controller(answer), ManualClock()
+def test_the_controller_is_asked_once_for_all_that_wait_and_again_after_a_refusal() -> None:
+    controller, clock = SlowController(), ManualClock()
     image = ClusterImage(brokers={1: BrokerImage(1, ())})
-    purgatory = Purgatory[str]("Topic", Timer(clock))
-    making = TopicMaking(image, controller, purgatory, clock, exhaust, lambda: 1)
+    making = TopicMaking(image, controller, Purgatory("Topic", Timer(clock)), clock, exhaust, lambda: 1)
     topic = InternalTopic(
         making, InternalTopicSpec("__consumer_offsets", 3, 1, "offsets.topic.replication.factor", {})
     )
-    events: list[object] = []
-    found = [topic.find(key, events.append) for key in ("a", "b")]
-    assert events == []
-    if answer is None:
-        assert (found, controller.asked) == ([None, None], 1)
-    else:
-        assert (found, controller.asked) == ([ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2, 2)
+    answers: list[BrokerId | ErrorCode] = []
+    assert [topic.find(key, answers.append) for key in ("a", "b")] == [None, None]
+
+    (answered,) = controller.waiting
+    answered(Refused(ErrorCode.NOT_CONTROLLER, "no"))
+    assert answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
+
+    assert topic.find("c", answers.append) is None
+    assert len(controller.waiting) == 2
 
 
 def test_requests_that_waited_are_answered_in_steps() -> None:

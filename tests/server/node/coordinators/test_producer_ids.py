@@ -75,22 +75,6 @@ def test_the_next_block_is_asked_for_before_this_one_is_used_up() -> None:
     assert taken == list(range(2_500))
 
 
-@pytest.mark.parametrize(
-    ("answer", "taken"),
-    [
-        (ProducerIdBlock(0, 7, 2), 7),
-        (Refused(ErrorCode.NOT_CONTROLLER, "no"), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
-    ],
-)
-def test_what_the_controller_answers_at_once_is_returned(
-    answer: Answer, taken: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    controller, ids, events = supply()
-    monkeypatch.setattr(controller, "submit", lambda _, answered: answered(answer))
-    assert ids.take(events.append) == taken
-    assert events == []
-
-
 def test_a_refusal_is_told_to_all_who_wait_and_the_next_one_asks_again() -> None:
     controller, ids, taken = supply()
     take(ids, taken)

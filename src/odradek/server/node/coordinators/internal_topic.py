@@ -111,14 +111,13 @@ class InternalTopic:
 
     def find(self, key: str, later: Later[BrokerId | ErrorCode]) -> BrokerId | ErrorCode | None:
         """Returns the coordinator of `key` or COORDINATOR_NOT_AVAILABLE; makes the topic if it is missing."""
-        is_there = self._image.topic(self.name) is not None
-        if not is_there and not self._is_making:
+        if self._image.topic(self.name) is not None:
+            return self.coordinator_of(key)
+        if not self._is_making:
             if not self._has_brokers():
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE
             self._is_making = True
             self._make()
-        if is_there or not self._is_making:  # the controller may have refused already
-            return self.coordinator_of(key)
         if len(self._askers) >= ASKERS_MAX:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         self._askers.append((key, later))

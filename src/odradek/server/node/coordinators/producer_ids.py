@@ -52,11 +52,9 @@ class ProducerIds:
         """Returns a producer id that is never given out again, or the error if there is none."""
         taken = self._next_id()
         self._ask_if_low()
-        if taken is None and not self._asked:  # the controller has answered already
-            taken = self._next_id()
         if taken is not None:
             return taken
-        if not self._asked or len(self._waiting) >= WAITING_MAX:
+        if len(self._waiting) >= WAITING_MAX:
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         self._waiting.append(later)
         return None

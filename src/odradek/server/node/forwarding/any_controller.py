@@ -49,7 +49,7 @@ class ControllerPort(Protocol):
     """What decides."""
 
     def submit(self, request: Wanted, answered: Callable[[Answer], None]) -> None:
-        """Ask the controller; `answered` is called once."""
+        """Ask the controller; `answered` is called once, in a later turn."""
 
 
 class OwnController(Protocol):
