@@ -17,7 +17,7 @@
 - `assignment`: which brokers hold a new partition.
 - `membership`: joining the cluster and competing for the controllership.
 - `election`: the leader and ISR of a partition, given the live brokers.
-- `partition_states`, `replica_states`: Kafka's two state machines as tables.
+- `replica_states`: where a replica is that is being deleted, as a table.
 - `broker_messages`: collects the changes for each broker into few messages.
 - `cluster_counts`: how many topics and partitions there are, and how many are not as wanted.
 """

@@ -58,13 +58,11 @@ class TopicDeletions:
         for replica in self._cluster.reports.take_deleting(answered.message_id):
             topic = replica.topic_partition.topic
             deletion = self._deletions.get(topic)
-            if deletion is None or deletion.state_of(replica) is not ReplicaState.DELETION_STARTED:
+            if deletion is None or deletion.state_of(replica) is not ReplicaState.STARTED:
                 continue
             error = answered.errors.get(replica.topic_partition, answered.error_code)
             deleted = error is ErrorCode.NONE
-            deletion.move(
-                replica, ReplicaState.DELETION_SUCCESSFUL if deleted else ReplicaState.DELETION_INELIGIBLE
-            )
+            deletion.move(replica, ReplicaState.DELETED if deleted else ReplicaState.HELD_UP)
             touched[topic] = deletion
         yield from self._finish([name for name, deletion in touched.items() if deletion.is_done])
 
