@@ -3,7 +3,7 @@
 import pytest
 from aiokafka import errors as aiokafka_errors
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))
@@ -24,3 +24,8 @@ def test_refusals_for_good_are_not() -> None:
         ErrorCode.UNSUPPORTED_VERSION,
     ):
         assert not code.is_retriable
+
+
+def test_a_code_of_a_later_protocol_is_an_unknown_error() -> None:
+    assert known_code(3) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert known_code(9_999) is ErrorCode.UNKNOWN_SERVER_ERROR

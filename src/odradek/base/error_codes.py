@@ -188,3 +188,11 @@ _RETRIABLE: Final = frozenset(
         ErrorCode.SHARE_SESSION_LIMIT_REACHED,
     }
 )
+
+
+def known_code(number: int) -> ErrorCode:
+    """The code of that number; UNKNOWN_SERVER_ERROR for one that a later protocol has."""
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,15 +1,9 @@
 """Turns a broker's error codes into one exception with a readable message."""
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 
-
-def known_code(error_code: int) -> ErrorCode:
-    """The code of that number; UNKNOWN_SERVER_ERROR for one that a later protocol has."""
-    try:
-        return ErrorCode(error_code)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
+__all__ = ["known_code", "may_pass", "name_of", "raise_for", "words_of"]
 
 
 def may_pass(code: ErrorCode) -> bool:

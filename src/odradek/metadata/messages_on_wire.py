@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import Final, TypeAlias
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import known_code
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicPartition
 from odradek.metadata import codec
 from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
@@ -396,8 +396,8 @@ def outcome_in(request: OrderRequest, response: Message) -> OrderOutcome:
                 for partition in topic.partition_errors
             }
             return OrderOutcome(
-                _code(response.error_code),
-                {named: _code(answer.error_code) for named, answer in answers.items()},
+                known_code(response.error_code),
+                {named: known_code(answer.error_code) for named, answer in answers.items()},
                 {
                     named: LogEnd(answer.leader_epoch, answer.last_epoch, answer.log_end_offset)
                     for named, answer in answers.items()
@@ -406,18 +406,11 @@ def outcome_in(request: OrderRequest, response: Message) -> OrderOutcome:
             )
         case StopReplicaResponse():
             errors = {
-                TopicPartition(one.topic_name, one.partition_index): _code(one.error_code)
+                TopicPartition(one.topic_name, one.partition_index): known_code(one.error_code)
                 for one in response.partition_errors
             }
-            return OrderOutcome(_code(response.error_code), errors)
+            return OrderOutcome(known_code(response.error_code), errors)
         case UpdateMetadataResponse():
-            return OrderOutcome(_code(response.error_code))
+            return OrderOutcome(known_code(response.error_code))
         case _:
             raise AssertionError(f"no answer to an order: {response!r}")
-
-
-def _code(number: int) -> ErrorCode:
-    try:
-        return ErrorCode(number)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR

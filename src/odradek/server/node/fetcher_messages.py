@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import known_code
 from odradek.base.execution import ITEMS_PER_STEP, Steps
 from odradek.base.ids import BrokerId, TopicId, TopicPartition
 from odradek.base.offset_timestamps import EARLIEST, LATEST
@@ -172,7 +172,7 @@ def apply_response(fetcher: Fetcher, response: Message) -> Steps[None]:
 
 def fetch_answer(response: FetchResponse, name_of: Callable[[TopicId], str | None]) -> FetchAnswer:
     """Returns the answer in a response, without partitions of topics that `name_of` does not know."""
-    return FetchAnswer(_code(response.error_code), response.session_id, _parts(response, name_of))
+    return FetchAnswer(known_code(response.error_code), response.session_id, _parts(response, name_of))
 
 
 def _parts(response: FetchResponse, name_of: Callable[[TopicId], str | None]) -> Iterator[PartitionAnswer]:
@@ -182,7 +182,7 @@ def _parts(response: FetchResponse, name_of: Callable[[TopicId], str | None]) ->
             for part in topic.partitions:
                 yield PartitionAnswer(
                     TopicPartition(name, part.partition_index),
-                    _code(part.error_code),
+                    known_code(part.error_code),
                     part.high_watermark,
                     part.log_start_offset,
                     b"" if part.records is None else part.records,
@@ -200,7 +200,9 @@ def epoch_end_answers(response: OffsetForLeaderEpochResponse) -> Iterator[EpochE
     for topic in response.topics:
         for part in topic.partitions:
             end = EpochEnd(part.leader_epoch, part.end_offset)
-            yield EpochEndAnswer(TopicPartition(topic.topic, part.partition), _code(part.error_code), end)
+            yield EpochEndAnswer(
+                TopicPartition(topic.topic, part.partition), known_code(part.error_code), end
+            )
 
 
 def offset_answers(response: ListOffsetsResponse) -> Iterator[OffsetAnswer]:
@@ -208,12 +210,4 @@ def offset_answers(response: ListOffsetsResponse) -> Iterator[OffsetAnswer]:
     for topic in response.topics:
         for part in topic.partitions:
             named = TopicPartition(topic.name, part.partition_index)
-            yield OffsetAnswer(named, _code(part.error_code), part.offset)
-
-
-def _code(number: int) -> ErrorCode:
-    """The error code for a number; an unknown number counts as an error of the leader."""
-    try:
-        return ErrorCode(number)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
+            yield OffsetAnswer(named, known_code(part.error_code), part.offset)

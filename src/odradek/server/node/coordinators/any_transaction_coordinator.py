@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.execution import Later, Steps, stepwise
 from odradek.base.ids import BrokerId, TopicPartition, by_topic
-from odradek.client.refusal import known_code
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.server.node.coordinators.internal_topic import InternalTopic
 from odradek.server.node.coordinators.transaction_admission import TransactionMembership

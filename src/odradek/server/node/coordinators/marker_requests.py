@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import TopicPartition, by_topic
-from odradek.client.refusal import known_code
 from odradek.coordinator.transactions import Marker
 from odradek.wire.message import Message
 

@@ -9,10 +9,9 @@ import logging
 from collections.abc import Callable, Generator
 from typing import Any, Final, Protocol, TypeAlias
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.execution import Defer, Slices, Steps, stepwise
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.refusal import known_code
 from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     Answer,
