@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from odradek.base.errors import OdradekError
+from odradek.base.system_errors import reason_of
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, option
 from odradek.cli.connecting import CONNECTION, client_config
@@ -233,7 +234,7 @@ def ask_admin(admin: str | None, subject: str, query: Mapping[str, str] | None =
 def _reason(error: Exception) -> object:
     """The cause of an error of urllib, in the system's words."""
     reason = getattr(error, "reason", error)
-    return (reason.strerror or str(reason)).lower() if isinstance(reason, OSError) else reason
+    return reason_of(reason) if isinstance(reason, OSError) else reason
 
 
 def _command(subject: str) -> Command:

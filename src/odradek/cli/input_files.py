@@ -1,6 +1,7 @@
 """Reads the small text files that commands take: offsets, replicas."""
 
 from odradek.base.errors import OdradekError
+from odradek.base.system_errors import reason_of
 from odradek.cli.record_input import open_input
 
 FILE_BYTES_MAX = 64 << 20
@@ -18,7 +19,7 @@ def read_text(path: str) -> str:
         with open_input(path) as descriptor, open(descriptor, "rb", closefd=False) as file:
             content = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
-        raise OdradekError(f"cannot read {named}: {(error.strerror or str(error)).lower()}") from error
+        raise OdradekError(f"cannot read {named}: {reason_of(error)}") from error
     if len(content) > FILE_BYTES_MAX:
         raise OdradekError(f"{named} is larger than {FILE_BYTES_MAX >> 20} MiB")
     try:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from odradek.base.errors import LogError, MalformedRequest, OdradekError
+from odradek.base.system_errors import reason_of
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.cli.bytes_in_json import bytes_fields
 from odradek.cli.command_line import JSON, Command, Group, Options, flag, number, option, positional
@@ -47,7 +48,7 @@ def dump(options: Options) -> None:
     except LogError as error:
         raise OdradekError(f"{path}: {error}") from error
     except OSError as error:
-        raise OdradekError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+        raise OdradekError(f"cannot read {path}: {reason_of(error)}") from error
 
 
 def _internal_topic(path: Path, asked: str | None) -> str | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from odradek.base.errors import SettingError
 from odradek.base.extras import missing_extra
+from odradek.base.system_errors import reason_of
 from odradek.cli.command_line import JSON, Command, Group, Options, flag, number, option, positional
 from odradek.cli.connecting import BOOTSTRAP, SERVERS_VARIABLE
 from odradek.cli.output import Column, colour_of_lag, counted, say, say_json, show, timed
@@ -105,7 +106,7 @@ def init(options: Options) -> None:
     except FileExistsError:
         raise SettingError(f"{file} exists; nothing was written") from None
     except OSError as error:
-        raise SettingError(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
+        raise SettingError(f"cannot write {file}: {reason_of(error)}") from None
     say(f"Wrote {file}. Next: odradek pipeline check {file}")
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.system_errors import reason_of
 from odradek.base.values import value
 from odradek.cli.input_files import name_of, read_text
 from odradek.client.core.admin.log_dirs import TopicPartitionReplica
@@ -58,7 +59,7 @@ def write_reassignments(path: str, wanted: Reassignments) -> None:
     except FileExistsError:
         raise OdradekError(f"{path} exists already; nothing was moved") from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise OdradekError(f"cannot write {path}: {reason}; nothing was moved") from error
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from odradek.base.errors import OdradekError
+from odradek.base.system_errors import reason_of
 from odradek.cli.moments import INT64_MAX
 from odradek.client.core.producer.outgoing import Outgoing
 from odradek.records.framing import RecordHeaders
@@ -53,7 +54,7 @@ def open_input(path: str | None) -> Iterator[int]:
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError as error:
-        raise OdradekError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+        raise OdradekError(f"cannot read {path}: {reason_of(error)}") from error
     try:
         yield descriptor
     finally:
@@ -88,7 +89,7 @@ def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, CHUNK_BYTES)
     except OSError as error:
-        raise OdradekError(f"cannot read the input: {(error.strerror or str(error)).lower()}") from error
+        raise OdradekError(f"cannot read the input: {reason_of(error)}") from error
 
 
 def record_of_line(line: bytes, rules: LineRules) -> Outgoing:

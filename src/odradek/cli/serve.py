@@ -6,6 +6,7 @@ from pathlib import Path
 from odradek.base.errors import SettingError
 from odradek.base.settings import SettingLayers
 from odradek.base.settings.properties import parse_properties
+from odradek.base.system_errors import reason_of
 from odradek.cli.command_line import Command, Options, flag, number, option
 from odradek.server.process.log_lines import FORMATS, LogOptions, read_level
 
@@ -43,7 +44,7 @@ def collect_properties(options: Options) -> dict[str, str]:
         except UnicodeDecodeError:
             raise SettingError(f"the settings file {options.config} is not UTF-8") from None
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = reason_of(error)
             raise SettingError(f"cannot read the settings file {options.config}: {reason}") from None
     for assignment in options.set:
         name, equals, value = assignment.partition("=")

@@ -20,6 +20,7 @@ from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, ProducerId, Topic
 from odradek.base.settings import GROUP_SETTINGS, TOPIC_SETTINGS
 from odradek.base.settings.definition import Setting
 from odradek.base.settings.protection import unkept_promise
+from odradek.base.system_errors import reason_of
 from odradek.base.topic_names import KRAFT_METADATA_TOPIC
 from odradek.base.uuids import render_uuid
 from odradek.metadata import codec, paths
@@ -144,7 +145,7 @@ def _locked(directories: Sequence[str]) -> Iterator[None]:
             try:
                 lock = disk.lock(f"{path}/{file_names.LOCK}")
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
+                reason = reason_of(error)
                 raise DataDirectoryError(f"cannot lock {path}: {reason}") from error
             if lock is None:
                 raise DataDirectoryError(f"{path} is in use by a running broker: stop it first")
@@ -404,9 +405,7 @@ def _carry_out(plan: Takeover) -> None:
         os.replace(temporary, plan.metadata_file)
         OsFileSystem().sync_directory(plan.directories[0])
     except OSError as error:
-        raise DataDirectoryError(
-            f"cannot write {plan.metadata_file}: {(error.strerror or str(error)).lower()}"
-        ) from error
+        raise DataDirectoryError(f"cannot write {plan.metadata_file}: {reason_of(error)}") from error
     finally:
         _remove(temporary)
 

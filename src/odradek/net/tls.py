@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from odradek.base.errors import SettingError
+from odradek.base.system_errors import reason_of
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 """Kafka's names."""
@@ -50,7 +51,7 @@ def _trust(context: ssl.SSLContext, path: Path | None, text: str | None) -> None
     except ssl.SSLError:
         raise SettingError(f"{where} has no certificates in PEM") from None
     except OSError as error:
-        raise SettingError(f"cannot read {where}: {(error.strerror or str(error)).lower()}") from None
+        raise SettingError(f"cannot read {where}: {reason_of(error)}") from None
     except ValueError:  # of an empty text
         raise SettingError(f"{where} has no certificates in PEM") from None
 
@@ -63,7 +64,7 @@ def _identify(context: ssl.SSLContext, path: Path, password: str | None) -> None
         said = "no key with its certificates in PEM, or ssl.key.password does not open the key"
         raise SettingError(f"the file {path} has {said}") from None
     except OSError as error:
-        raise SettingError(f"cannot read the file {path}: {(error.strerror or str(error)).lower()}") from None
+        raise SettingError(f"cannot read the file {path}: {reason_of(error)}") from None
 
 
 def tls_fault(error: OSError) -> str:
@@ -77,4 +78,4 @@ def tls_fault(error: OSError) -> str:
         if "wrong version number" in reason or "record layer failure" in reason:
             return "the broker does not speak TLS there"
         return f"TLS failed: {reason}"
-    return (error.strerror or str(error)).lower()
+    return reason_of(error)

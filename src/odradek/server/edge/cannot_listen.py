@@ -4,6 +4,7 @@ import os
 import socket
 
 from odradek.base.errors import OdradekError
+from odradek.base.system_errors import reason_of
 
 
 class CannotListen(OdradekError):
@@ -12,8 +13,11 @@ class CannotListen(OdradekError):
 
 def cannot_listen(address: object, error: OSError) -> CannotListen:
     """Returns the error to raise about an address (host:port, a path), with the system's own message."""
-    if isinstance(error, socket.gaierror) or error.errno is None:
-        reason = str(error.strerror or error)
-    else:
-        reason = os.strerror(error.errno)
-    return CannotListen(f"cannot listen on {address}: {reason[:1].lower()}{reason[1:]}")
+    return CannotListen(sentence(address, error))
+
+
+def sentence(address: object, error: OSError) -> str:
+    """Says that nobody can listen on an address, and why: event loops put words of their own into errors."""
+    if not isinstance(error, socket.gaierror) and error.errno is not None:
+        error = OSError(error.errno, os.strerror(error.errno))
+    return f"cannot listen on {address}: {reason_of(error)}"

@@ -10,6 +10,7 @@ from typing import Final
 
 from odradek.base.errors import DataDirectoryError
 from odradek.base.settings import BrokerSettings
+from odradek.base.system_errors import reason_of
 from odradek.metadata.embedded import METADATA_FILE, EmbeddedEngine, peek_cluster_id
 from odradek.metadata.store import StoreEngine
 from odradek.storage.opening import stored_cluster_id
@@ -29,7 +30,7 @@ def open_embedded_engine(settings: BrokerSettings, *, durable: bool = True) -> S
     try:
         os.makedirs(file.parent, exist_ok=True)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise DataDirectoryError(f"cannot make the directory {file.parent}: {reason}") from None
     engine = EmbeddedEngine(file, durable=durable)
     if stored is not None and engine.cluster_id() is None:

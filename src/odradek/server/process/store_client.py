@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from odradek.base.execution import TurnTime
+from odradek.base.system_errors import reason_of
 from odradek.metadata.channel import LinkEnd
 from odradek.metadata.service.client import ClientSession, SessionWish
 from odradek.metadata.service.decoding import decode_to_client
@@ -63,4 +64,4 @@ class StoreClient(StoreSessions):
         try:
             await self._loop.create_unix_connection(made, str(self.path))
         except OSError as error:
-            end.on_lost(f"{self.path}: {(error.strerror or str(error)).lower()}")
+            end.on_lost(f"{self.path}: {reason_of(error)}")

@@ -21,6 +21,7 @@ from typing import Final
 from odradek.base.clock import SystemClock, machine_short_clock
 from odradek.base.errors import DataDirectoryError
 from odradek.base.execution import Slices, TurnTime
+from odradek.base.system_errors import reason_of
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.service.decoding import decode_to_server
 from odradek.metadata.service.encoding import encode
@@ -179,7 +180,7 @@ def _open(directory: str, metadata_file: Path, *, durable: bool) -> EmbeddedEngi
         mode = stat.S_IMODE(os.stat(directory).st_mode)
         os.makedirs(metadata_file.parent, exist_ok=True)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise DataDirectoryError(f"cannot make the directory {error.filename}: {reason}") from None
     if mode & _ONLY_MINE:
         raise DataDirectoryError(
@@ -204,7 +205,7 @@ def _bind(path: Path) -> socket.socket:
     except BaseException as error:
         bound.close()
         if isinstance(error, OSError):
-            reason = (error.strerror or str(error)).lower()
+            reason = reason_of(error)
             raise DataDirectoryError(f"cannot listen on {path}: {reason}") from None
         raise
     return bound

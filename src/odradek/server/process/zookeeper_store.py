@@ -5,6 +5,7 @@ from typing import Any
 
 from odradek.base.chance import Chance
 from odradek.base.execution import TurnTime
+from odradek.base.system_errors import reason_of
 from odradek.metadata.store import MetadataStore
 from odradek.metadata.zookeeper.codec import REPLY_BYTES_MAX
 from odradek.metadata.zookeeper.ensemble import Ensemble
@@ -68,4 +69,4 @@ class ZooKeeperStore(StoreSessions):
         try:
             await self._loop.create_connection(made, *server)
         except OSError as error:
-            end.on_lost((error.strerror or str(error)).lower())
+            end.on_lost(reason_of(error))

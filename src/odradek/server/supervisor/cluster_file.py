@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import BrokerId
+from odradek.base.system_errors import reason_of
 from odradek.base.values import value
 from odradek.server.process.embedded_store import CLUSTER_FILE
 from odradek.server.supervisor.broker_settings import PORT_MAX
@@ -42,7 +43,7 @@ def read_cluster_file(file_system: FileSystem, directory: str) -> KeptCluster | 
             return None
         content = file_system.read(path)
     except OSError as error:
-        raise DataDirectoryError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+        raise DataDirectoryError(f"cannot read {path}: {reason_of(error)}") from None
     try:
         document = json.loads(content)
         version = document["version"]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from odradek.base.errors import DataDirectoryError
+from odradek.base.system_errors import reason_of
 from odradek.metadata.embedded import METADATA_FILE, peek_cluster_id
 from odradek.server.process.embedded_store import CLUSTER_FILE
 from odradek.server.supervisor.broker_settings import ClusterSettings
@@ -68,7 +69,7 @@ def _refuse_fewer(file_system: FileSystem, settings: ClusterSettings, kept: Kept
             try:
                 names = {name for name, _ in file_system.list_directory(path)}
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
+                reason = reason_of(error)
                 raise DataDirectoryError(f"cannot use the directory {path}: {reason}") from None
             while f"broker-{last + 1}" in names:
                 last += 1
@@ -113,7 +114,7 @@ def lock_cluster(file_system: FileSystem, directory: str) -> DirectoryLock:
         file_system.make_directory(directory)
         lock = file_system.lock(f"{directory}/{file_names.LOCK}")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise DataDirectoryError(f"cannot use the directory {directory}: {reason}") from None
     if lock is None:
         raise DataDirectoryError(f"{directory} is in use: another process serves it")
@@ -175,7 +176,7 @@ def socket_directory(
             os.mkdir(path, 0o700)
             return SocketDirectory(path)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = reason_of(error)
             raise DataDirectoryError(f"cannot make the directory of the sockets {path}: {reason}") from None
     raise DataDirectoryError("there is no directory for sockets whose path is short enough: set TMPDIR")
 

@@ -8,7 +8,6 @@ port. A client is refused meanwhile. A server that names the port and sets SO_RE
 Elsewhere a port can be bound only once: it is chosen or checked here, and then left free.
 """
 
-import os
 import socket
 import sys
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.base.ids import BrokerId
+from odradek.server.edge import cannot_listen
 from odradek.server.edge.addresses import ListenerAddress
 
 _CAN_HOLD: Final = sys.platform == "linux"
@@ -41,7 +41,7 @@ class HeldPorts:
                 held.append(bound)
                 port = port or int(bound.getsockname()[1])
         except OSError as error:
-            raise SettingError(f"cannot listen on {address}: {_reason(error)}") from None
+            raise SettingError(cannot_listen.sentence(address, error)) from None
         finally:
             if not _CAN_HOLD:
                 self.release(broker_id)
@@ -96,10 +96,3 @@ def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
         made.close()
         raise
     return made
-
-
-def _reason(error: OSError) -> str:
-    """The system's own words for why an address cannot be bound."""
-    is_of_name = isinstance(error, socket.gaierror) or error.errno is None
-    said = str(error.strerror or error) if is_of_name else os.strerror(error.errno or 0)
-    return said[:1].lower() + said[1:]

@@ -30,6 +30,7 @@ from typing import Any, Final
 from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import BrokerId
 from odradek.base.settings.properties import render_properties
+from odradek.base.system_errors import reason_of
 from odradek.base.values import value
 from odradek.server.process.process_contract import READY
 from odradek.server.process.store_server import is_running
@@ -185,7 +186,7 @@ class Processes:
         """Why a process could not be started; without the directory no broker finds the store's socket."""
         if not self._sockets.exists():
             return f"somebody has removed {self._sockets}, which has the sockets: restart the cluster"
-        return (error.strerror or str(error)).lower()
+        return reason_of(error)
 
     def _read(self, broker_id: BrokerId, live: _Live) -> None:
         """Called when a process has printed something, or has closed its standard output."""

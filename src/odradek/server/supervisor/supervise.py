@@ -19,6 +19,7 @@ from typing import Final
 
 from odradek.base.ids import BrokerId
 from odradek.base.printing import print_line
+from odradek.base.system_errors import reason_of
 from odradek.server.process.log_lines import log_to
 from odradek.server.process.malloc_arenas import share_one_arena
 from odradek.server.process.process_contract import READY, stopping_file
@@ -180,7 +181,7 @@ class _Supervisor:
             # The earlier ones have stopped when the later ones try to hand over to them.
             self._stopping_file.touch()
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = reason_of(error)
             _log.warning("%s cannot be made, so the stop may take longer: %s", self._stopping_file, reason)
 
     def _on_session(self, broker_id: BrokerId, pid: int) -> None:
