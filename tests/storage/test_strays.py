@@ -12,7 +12,7 @@ from odradek.storage.expected_logs import ExpectedLogs
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.storage.partition_metadata import write_topic_id
-from odradek.storage.strays import is_stray, set_aside, some_of, take_back
+from odradek.storage.strays import is_stray, set_aside, take_back
 
 ORDERS = TopicPartition("orders", 3)
 OLD, NEW = UUID(int=1), UUID(int=2)
@@ -88,8 +88,3 @@ def test_the_longest_name_of_a_topic_fits() -> None:
     assert len(name) == 255
     assert file_names.partition_of_stray(name) == 12
     assert file_names.partition_of_stray("orders-3") is None
-
-
-def test_long_lists_are_cut() -> None:
-    assert some_of(["a", "b"]) == "a, b"
-    assert some_of(list(range(9))) == "0, 1, 2, 3, 4 and 4 more"

@@ -18,6 +18,7 @@ from typing import Final
 
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.base.some_names import some_of
 from odradek.base.values import value
 from odradek.cli.connecting import ANSWER_MAX_S, answering_within
 from odradek.cli.move_plan import numbered
@@ -112,13 +113,8 @@ def ills_of(state: ClusterState) -> list[str]:
     for trouble, words in WORDS.items():
         ill = [str(one.topic_partition) for one in state.partitions if trouble in one.troubles]
         if ill:
-            found.append(f"{numbered(len(ill), 'partition')} {words}: {_first_of(ill)}")
+            found.append(f"{numbered(len(ill), 'partition')} {words}: {some_of(ill, NAMED_MAX)}")
     return found
-
-
-def _first_of(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
-    return ", ".join(names[:NAMED_MAX]) + more
 
 
 def _state(config: ClientConfig, broker_id: BrokerId | None = None) -> ClusterState:

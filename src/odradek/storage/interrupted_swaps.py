@@ -11,12 +11,12 @@ Invariant: no file is changed or removed before the results are known to hold.
 
 from odradek.base.errors import CorruptRecord, DataDirectoryError
 from odradek.base.ids import Offset
+from odradek.base.some_names import some_of
 from odradek.records.header import check_crc
 from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_batches
 from odradek.storage.checkpoint import Damage
 from odradek.storage.files import FileSystem
-from odradek.storage.strays import some_of
 
 
 class InterruptedSwaps:

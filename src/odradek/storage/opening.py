@@ -12,6 +12,7 @@ from odradek.base.clock import Clock, SystemClock
 from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import BrokerId, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
+from odradek.base.some_names import some_of
 from odradek.storage import file_names
 from odradek.storage.files import FileSystem
 from odradek.storage.kraft_log import has_metadata_log
@@ -24,7 +25,7 @@ from odradek.storage.meta_properties import (
     write_meta_properties,
 )
 from odradek.storage.recovery import load_log
-from odradek.storage.strays import holds_log, set_aside, some_of
+from odradek.storage.strays import holds_log, set_aside
 
 _PRODUCER_EXPIRATION_MS = BrokerSettings().producer_id_expiration_ms
 

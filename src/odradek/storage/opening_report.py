@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from odradek.base.ids import TopicPartition
+from odradek.base.some_names import some_of
 from odradek.storage.checkpoint import Damage
 from odradek.storage.finding import Finding
 from odradek.storage.finding import FindingKind as Kind
 from odradek.storage.loading import LogRecovery
-from odradek.storage.strays import some_of
 
 
 @dataclass(slots=True)

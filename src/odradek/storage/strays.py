@@ -9,7 +9,7 @@ partition has another log, or may have one in a directory that is missing or off
     flights-0.1f0c...-stray   not served; removed by hand, or `flights-0` again
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from uuid import UUID
 
 from odradek.base.ids import TopicPartition
@@ -18,8 +18,6 @@ from odradek.storage.expected_logs import ExpectedLogs
 from odradek.storage.files import FileSystem
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.partition_metadata import read_topic_id
-
-_NAMED_MAX = 5
 
 
 def holds_log(file_system: FileSystem, directory: str, name: str) -> bool:
@@ -65,12 +63,6 @@ def take_back(
     directory.file_system.rename(f"{directory.path}/{name}", path)
     directory.file_system.sync_directory(directory.path)
     return partition
-
-
-def some_of(names: Sequence[object]) -> str:
-    """The first few names, and how many there are more: `a-0, a-1, a-2, a-3, a-4 and 105 more`."""
-    listed = ", ".join(str(name) for name in names[:_NAMED_MAX])
-    return f"{listed} and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else listed
 
 
 def _has_segment(file_system: FileSystem, path: str) -> bool:

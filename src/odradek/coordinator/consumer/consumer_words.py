@@ -5,6 +5,7 @@ member c-2 has not revoked flights-3; waiting up to 41 s
 
 from typing import Final
 
+from odradek.base.some_names import some_of
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import in_order, without
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
@@ -54,8 +55,7 @@ def named(assignment: Assignment, topics: Topics) -> str:
         topic = topics.by_id(topic_id)
         name = str(topic_id) if topic is None else topic.name
         names += [f"{name}-{partition}" for partition in partitions]
-    more = len(names) - NAMED_MAX
-    return ", ".join(names[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    return some_of(names, NAMED_MAX)
 
 
 def _seconds(duration_ms: int) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from odradek.base.closing import Closing
 from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.some_names import some_of
 from odradek.client.administering import Admin
 from odradek.client.group_description import GroupDescription
 from odradek.client.group_looks import Look, look_at_rest
@@ -70,9 +71,7 @@ class PositionWatch(Closing):
         if not left:
             return seen
         missing = [f"{one} by {client} on {host}" for client, host, one in left]
-        more = f" and {len(missing) - NAMED_MAX:,} more" if len(missing) > NAMED_MAX else ""
-        words = f"not fetched by group {self._group}: {', '.join(missing[:NAMED_MAX])}{more}"
-        return Look(None, words)
+        return Look(None, f"not fetched by group {self._group}: {some_of(missing, NAMED_MAX)}")
 
     def close(self) -> None:
         """End the watches, at the brokers that answer."""

@@ -21,13 +21,14 @@ goes on until the end: requests are served, orders obeyed, and partitions that a
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final, Protocol
+from typing import Protocol
 
 from odradek.base.execution import Defer
-from odradek.base.ids import BrokerId
+from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import BrokerSettings
+from odradek.base.some_names import some_of
 from odradek.metadata.controller.requests import Answer, ControlledShutdown, Refused, ShutdownProgress
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.store import SessionEnded
@@ -36,8 +37,6 @@ from odradek.server.node.store_session import SessionEvent, SessionUser
 from odradek.timer import TimedCall, Timer
 
 _log = logging.getLogger(__name__)
-
-_NAMES_LOGGED_MAX: Final = 5
 
 
 class Registration(Protocol):
@@ -171,7 +170,7 @@ class HandOver:
             return
         assert isinstance(answer, ShutdownProgress), answer
         if answer.remaining:
-            self._on_failed(f"no other replica in sync can lead {_names(answer.remaining)}")
+            self._on_failed(f"no other replica in sync can lead {some_of(answer.remaining)}")
             return
         took_ms = self._timer.clock.monotonic_ms() - self._begun_ms
         _log.info("other brokers lead what was led here, after %d ms", took_ms)
@@ -199,12 +198,12 @@ class HandOver:
     def _led_words(self) -> str:
         """What this broker leads as far as it knows, in words."""
         led = [
-            (topic.name, number)
+            TopicPartition(topic.name, number)
             for topic in self._image.live_topics()
             for number, state in topic.partitions.items()
             if state.leader == self._broker_id
         ]
-        return f"led here: {_names(led) or 'nothing'}"
+        return f"led here: {some_of(led) or 'nothing'}"
 
     def _wake_after(self, delay_ms: int, call: Callable[[], None]) -> None:
         if self._wake is not None:
@@ -220,10 +219,3 @@ class HandOver:
             self._wake = None
         assert self._ended is not None, "what has not begun does not end"
         self._defer(self._ended)
-
-
-def _names(partitions: Sequence[tuple[str, int]]) -> str:
-    """The first names of some partitions, and how many more there are."""
-    names = ", ".join(f"{topic}-{number}" for topic, number in partitions[:_NAMES_LOGGED_MAX])
-    more = len(partitions) - _NAMES_LOGGED_MAX
-    return f"{names} and {more} more" if more > 0 else names

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from odradek.base.some_names import some_of
 from odradek.metadata.messages import LeaderAndIsrPartition
 from odradek.replication.role_changes import RoleChanges
 
@@ -59,14 +60,22 @@ class OrderRemarks:
     def _log_topics(self, what: str, names: Sequence[str]) -> None:
         if names:
             self._log.info(
-                "topics %s: %s", what, _listed(names), extra={"topics": list(names[:NAMES_LOGGED_MAX])}
+                "topics %s: %s",
+                what,
+                some_of(names, NAMES_LOGGED_MAX),
+                extra={"topics": list(names[:NAMES_LOGGED_MAX])},
             )
 
     def _log_role(self, role: str, parts: Sequence[LeaderAndIsrPartition]) -> None:
         """Log a line for each partition that has another leader, or is now led here, or one for very many."""
         if len(parts) > ROLES_LOGGED_MAX:
             names = [str(part.topic_partition) for part in parts]
-            self._log.info("%s are %s", _listed(names), role, extra={"partitions": names[:NAMES_LOGGED_MAX]})
+            self._log.info(
+                "%s are %s",
+                some_of(names, NAMES_LOGGED_MAX),
+                role,
+                extra={"partitions": names[:NAMES_LOGGED_MAX]},
+            )
             return
         for part in parts:
             topic, partition = part.topic_partition
@@ -85,10 +94,3 @@ class OrderRemarks:
                     "leader_epoch": state.leader_epoch,
                 },
             )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Up to NAMES_LOGGED_MAX of the names, and the number of the others."""
-    words = ", ".join(names[:NAMES_LOGGED_MAX])
-    more = len(names) - NAMES_LOGGED_MAX
-    return f"{words} and {more} more" if more > 0 else words

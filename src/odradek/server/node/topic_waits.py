@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from odradek.base.execution import Later
 from odradek.base.ids import NO_BROKER, TopicId
+from odradek.base.some_names import some_of
 from odradek.metadata.image import ClusterImage
 from odradek.replication.delayed_result import DelayedResult
 
@@ -55,9 +56,7 @@ class DelayedTopicOperation(DelayedResult[Late], Generic[G]):
 
     def _names(self) -> str:
         """The names of the topics that it still waits for, for people to read."""
-        names = self._not_done()
-        more = f" and {len(names) - NAMES_SHOWN_MAX} more" if len(names) > NAMES_SHOWN_MAX else ""
-        return ", ".join(names[:NAMES_SHOWN_MAX]) + more
+        return some_of(self._not_done(), NAMES_SHOWN_MAX)
 
     def _is_done(self, name: str, goal: G) -> bool:
         raise NotImplementedError
