@@ -40,7 +40,7 @@ from odradek.replication import (
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.fetch_request import ClientMetadata
 from odradek.replication.leadership import Leadership
-from odradek.replication.replication_ports import ReplicatedLog, ReplicationQuota
+from odradek.replication.replication_ports import ReplicationQuota
 from odradek.storage import Log, LogManager, Origin
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.timer import Timer
@@ -67,7 +67,7 @@ class RecordedEffects:
     isr_writes: list[IsrChange] = field(default_factory=list)
     failed_directories: list[tuple[str, bool]] = field(default_factory=list)
 
-    def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
+    def flush(self, topic_partition: TopicPartition) -> None:
         self.flushes.append(topic_partition)
 
     def write_isr(self, change: IsrChange) -> None:

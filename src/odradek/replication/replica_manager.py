@@ -190,7 +190,7 @@ class ReplicaManager:
         ]
         for status in statuses:
             if status.flush_due:
-                self._request_flush(status.topic_partition)
+                self._effects.flush(status.topic_partition)
             if status.is_appended:
                 self.purgatories.wake_soon(
                     status.topic_partition, readers_only=not status.high_watermark_rose
@@ -217,11 +217,6 @@ class ReplicaManager:
             later,
         )
         return operation.park(self.purgatories.produce, [status.topic_partition for status in statuses])
-
-    def _request_flush(self, topic_partition: TopicPartition) -> None:
-        partition = self._hosted.get(topic_partition)
-        if partition is not None:
-            self._effects.flush(topic_partition, partition.log)
 
     def fetch(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
@@ -383,7 +378,7 @@ class ReplicaManager:
             self._note_failure(partition, error)
             raise
         if info is not None and info.flush_due:
-            self._effects.flush(topic_partition, partition.log)
+            self._effects.flush(topic_partition)
         if moved or info is not None:
             self.purgatories.wake_soon(topic_partition)
 

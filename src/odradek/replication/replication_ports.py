@@ -181,8 +181,8 @@ class ClusterView(Protocol):
 class Effects(Protocol):
     """The effects that the replica manager requests; none of them may call back before it returns."""
 
-    def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
-        """Run the log's `pending_flush` soon, together with others, then call `on_flushed`; acks may wait."""
+    def flush(self, topic_partition: TopicPartition) -> None:
+        """Flush the log soon, together with others, then call `on_flushed`; acks may wait."""
 
     def write_isr(self, change: IsrChange) -> None:
         """Write an ISR on condition of its version (R2, R3); calls `IsrMaintenance.on_*` later."""

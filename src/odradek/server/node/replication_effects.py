@@ -6,7 +6,6 @@ from typing import NamedTuple, Protocol
 
 from odradek.base.ids import TopicPartition
 from odradek.replication.isr import IsrChange
-from odradek.replication.replication_ports import ReplicatedLog
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +69,7 @@ class ReplicationEffects:
         assert self._connected is None, "connected twice"
         self._connected = _Parts(flushes, isr_writes, announcements, tuple(resigning))
 
-    def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
+    def flush(self, topic_partition: TopicPartition) -> None:
         """See `replication.replication_ports.Effects.flush`."""
         self._parts().flushes.want(topic_partition)
 
