@@ -23,6 +23,7 @@ from odradek.metadata.controller import (
     Effect,
     Elected,
     ElectedUncleanly,
+    ElectionDue,
     ElectionFailed,
     EventFailed,
     RequestArrived,
@@ -71,12 +72,10 @@ from odradek.metadata.store import (
     Existence,
     Exists,
     GetData,
-    NodeChange,
     Reconnected,
     SessionEnded,
     SetData,
     StoreReplied,
-    WatchFired,
 )
 from tests.metadata.controllers import Cluster, Member, make_broker
 
@@ -617,7 +616,7 @@ def test_an_answer_that_cannot_be_written_is_no_reason_to_take_over_at_once(thre
     assert not any(isinstance(effect, Elected | SendToBroker) for effect in controller.effects)
     assert not controller.controller.is_active
     three.is_disk_full = False
-    controller.event(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))  # as after the wait
+    controller.event(ElectionDue())  # as after the wait
     assert three.controller is controller
     controller.event(BrokerAnswered(10_002, 1, failed))
     assert three.partition("flights").leader != 1

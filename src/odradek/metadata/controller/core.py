@@ -37,6 +37,7 @@ from odradek.metadata.controller.events import (
     ControllerEvent,
     Effect,
     Elected,
+    ElectionDue,
     ElectionFailed,
     EventFailed,
     RequestArrived,
@@ -53,7 +54,6 @@ from odradek.metadata.startup import load_image
 from odradek.metadata.store import (
     NO_SESSION,
     Fault,
-    NodeChange,
     Reconnected,
     Result,
     SessionEnded,
@@ -182,7 +182,7 @@ class Controller:
             case Started(registration, session, limits):
                 self._limits = limits
                 yield from self._join(registration, session)
-            case WatchFired(paths.CONTROLLER):
+            case WatchFired(paths.CONTROLLER) | ElectionDue():
                 yield from self._controller_changed()
             case WatchFired(path) if self._waits_for(path):
                 yield from self._join_again()
@@ -211,7 +211,7 @@ class Controller:
         code = code_of(error)
         if isinstance(error, Deposed):
             self._resign()
-            self.events.append_first(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))
+            self.events.append_first(ElectionDue())
             code = ErrorCode.NOT_CONTROLLER
         elif isinstance(error, StoreRefused):
             self._is_stale = self._active is not None

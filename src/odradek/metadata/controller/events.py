@@ -42,6 +42,14 @@ class TurnCame:
 
 
 @value
+class ElectionDue:
+    """Who is the controller is to be found out again, although no watch has said so.
+
+    After `ElectionFailed` its host brings it a moment later; a core that a write has deposed, itself.
+    """
+
+
+@value
 class RequestArrived:
     """A request, under a number that the answer will carry."""
 
@@ -66,6 +74,7 @@ ControllerEvent: TypeAlias = (
     Started
     | StoreReplied
     | TurnCame
+    | ElectionDue
     | WatchFired
     | Reconnected
     | SessionEnded
@@ -142,8 +151,8 @@ class Resigned:
 class ElectionFailed:
     """An election ended half-way: this broker decides nothing, although it may hold the claim.
 
-    `/controller` is to be looked at again: no watch tells when what could not be read is mended. Where the
-    connection was lost, `Reconnected` follows.
+    `ElectionDue` is to follow: no watch tells when what could not be read is mended. Where the connection was
+    lost, `Reconnected` follows.
     """
 
     error: OdradekError

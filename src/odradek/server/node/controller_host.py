@@ -24,6 +24,7 @@ from odradek.metadata.controller import (
     Effect,
     Elected,
     ElectedUncleanly,
+    ElectionDue,
     ElectionFailed,
     EventFailed,
     ImageChanged,
@@ -117,7 +118,7 @@ class ControllerHost:
         self._registration_wait = RegistrationWait(
             broker_id, surroundings.timer, session_timeout_ms, self._on_not_registered
         )
-        self._next_election = NextElection(surroundings.timer, self._take)
+        self._next_election = NextElection(surroundings.timer, lambda: self._take(ElectionDue()))
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
 

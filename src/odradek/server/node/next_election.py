@@ -7,8 +7,6 @@ a moment later        /controller is looked at again; a claim of this session st
 from collections.abc import Callable
 from typing import Final
 
-from odradek.metadata import paths
-from odradek.metadata.store import NodeChange, WatchFired
 from odradek.timer import TimedCall, Timer
 
 PAUSE_MS: Final = 2_000
@@ -18,10 +16,10 @@ PAUSE_MS: Final = 2_000
 class NextElection:
     """The next attempt of one broker."""
 
-    def __init__(self, timer: Timer, take: Callable[[WatchFired], None]) -> None:
-        """`take` gets the event that begins the election; it is called from the timer."""
+    def __init__(self, timer: Timer, begin: Callable[[], None]) -> None:
+        """`begin` begins the election; it is called from the timer."""
         self._timer = timer
-        self._take = take
+        self._begin = begin
         # None while no attempt is to come.
         self._due: TimedCall | None = None
 
@@ -39,4 +37,4 @@ class NextElection:
 
     def _try(self) -> None:
         self._due = None
-        self._take(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))
+        self._begin()
