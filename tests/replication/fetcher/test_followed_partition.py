@@ -17,16 +17,23 @@ def followed(state: State = State.TRUNCATING) -> FollowedPartition:
     return partition
 
 
+def happen(partition: FollowedPartition, event: Event) -> None:
+    if event is Event.DELAYED_BY:
+        partition.delay(200, 70, "why")
+    else:
+        partition.move(event, 200)
+
+
 @pytest.mark.parametrize(("state", "event"), list(product(State, Event)), ids=lambda one: one.name)
 def test_a_missing_transition_is_an_error(state: State, event: Event) -> None:
     partition = followed(state)
     expected = TRANSITIONS.get((state, event))
     if expected is None:
         with pytest.raises(AssertionError, match=event.name):
-            partition.move(event, 200)
+            happen(partition, event)
         assert partition.state is state
     else:
-        partition.move(event, 200)
+        happen(partition, event)
         assert partition.state is expected
 
 
@@ -55,7 +62,7 @@ def test_it_knows_since_when_it_is_in_a_state_and_why() -> None:
     partition = followed()
     partition.move(Event.ASK_AGAIN, 150)
     assert partition.state_since_ms == 100
-    partition.move(Event.DELAYED_BY, 160, "the leader answered NOT_LEADER_OR_FOLLOWER")
+    partition.delay(160, 70, "the leader answered NOT_LEADER_OR_FOLLOWER")
     assert (partition.state_since_ms, partition.reason) == (
         160,
         "the leader answered NOT_LEADER_OR_FOLLOWER",
@@ -64,15 +71,26 @@ def test_it_knows_since_when_it_is_in_a_state_and_why() -> None:
     assert partition.reason == ""
 
 
+def test_a_delay_has_an_end_and_is_noted_until_something_is_appended() -> None:
+    partition = followed(State.FETCHING)
+    partition.fetch_from(10, 3)
+    assert not partition.note_appended(1, 11, 150)
+    partition.delay(160, 70, "why")
+    assert partition.delayed_until_ms == 230
+    for event in (Event.RESUMED, Event.AGREED):
+        partition.move(event, 230)
+    assert [partition.note_appended(1, 11, 240), partition.note_appended(1, 11, 250)] == [True, False]
+
+
 def test_the_lag_is_the_leaders_high_watermark_less_the_next_offset() -> None:
     """X2: at least 0; and since when there is any."""
     partition = followed(State.FETCHING)
     assert (partition.lag, partition.behind_since_ms) == (None, 100)
-    partition.fetch_offset = 10
-    partition.note_lag(15, 200)
+    partition.fetch_from(10, 3)
+    partition.note_appended(0, 15, 200)
     assert (partition.lag, partition.behind_since_ms) == (5, 100)
-    partition.note_lag(8, 300)
+    partition.note_appended(0, 8, 300)
     assert (partition.lag, partition.behind_since_ms) == (0, None)
-    partition.note_lag(11, 400)
-    partition.note_lag(12, 500)
+    partition.note_appended(0, 11, 400)
+    partition.note_appended(0, 12, 500)
     assert (partition.lag, partition.behind_since_ms) == (2, 400)

@@ -118,8 +118,10 @@ class Fetcher:
         was_delayed: bool = False,
     ) -> None:
         """R5c: follow the partition under this epoch; drops the state of any earlier epoch."""
-        followed = self.partitions.add(topic_partition, topic_id, leader_epoch, self._clock.monotonic_ms())
-        followed.was_delayed = was_delayed
+        now_ms = self._clock.monotonic_ms()
+        followed = self.partitions.add(
+            topic_partition, topic_id, leader_epoch, now_ms, was_delayed=was_delayed
+        )
         if topic_id == NO_TOPIC_ID:
             self._fail(followed, "its topic has no id, by which a fetch would name it")
 
@@ -341,7 +343,6 @@ class Fetcher:
 
     def _on_leader_end(self, followed: FollowedPartition, log: FollowedLog, leader_end: Offset) -> None:
         if leader_end >= log.end_offset:
-            followed.asks_earliest = True
             self._move(followed, Event.END_KNOWN)
         elif log.config.unclean_leader_election_enable:
             self._cut(followed, log, leader_end)
@@ -397,12 +398,10 @@ class Fetcher:
         now_ms = self._clock.monotonic_ms()
         self.partitions.move(followed, Event.ADVANCED, now_ms)
         self.partitions.want(followed, log)
-        followed.fetched_bytes += size_bytes
         self.fetched_bytes += size_bytes
-        followed.note_lag(high_watermark, now_ms)
+        ends_delay = followed.note_appended(size_bytes, high_watermark, now_ms)
         self._throttle.note_fetched(followed, log, size_bytes)
-        if followed.was_delayed:
-            followed.was_delayed = False
+        if ends_delay:
             self._note(NoteKind.RESUMED, followed, "fetched again")
 
     def _has_changed(self, followed: FollowedPartition, log: FollowedLog) -> bool:
@@ -416,7 +415,6 @@ class Fetcher:
         """X3, X5: called with an error code of the leader for one partition."""
         match error_code:
             case ErrorCode.OFFSET_OUT_OF_RANGE if followed.state is State.FETCHING:
-                followed.asks_earliest = False
                 self._move(followed, Event.OUT_OF_RANGE)
             case ErrorCode.FENCED_LEADER_EPOCH:
                 reason = f"leader epoch {followed.leader_epoch} is over, the next is not known here"
@@ -474,9 +472,8 @@ class Fetcher:
         kind: NoteKind = NoteKind.DELAYED,
     ) -> None:
         """`delay_ms` None: `replica.fetch.backoff.ms`."""
-        now_ms = self._clock.monotonic_ms()
-        followed.delayed_until_ms = now_ms + (self._backoff_ms() if delay_ms is None else delay_ms)
-        self._move(followed, Event.DELAYED_BY, reason)
+        lasts_ms = self._backoff_ms() if delay_ms is None else delay_ms
+        self.partitions.delay(followed, self._clock.monotonic_ms(), lasts_ms, reason)
         self._note(kind, followed, reason)
 
     def _fail(

@@ -108,7 +108,10 @@ NO_LOG: Final = "no log of it follows here"
 
 @dataclass(slots=True, eq=False)
 class FollowedPartition:
-    """One partition under one leader epoch. Times are on the monotonic clock."""
+    """One partition under one leader epoch. Times are on the monotonic clock.
+
+    Its fields change by its methods alone.
+    """
 
     topic_partition: TopicPartition
     topic_id: TopicId
@@ -146,19 +149,44 @@ class FollowedPartition:
         self.behind_since_ms = self.begun_ms
 
     def move(self, event: Event, now_ms: int, reason: str = "") -> None:
-        """Make the transition of an event; `reason` is for the states DELAYED and FAILED."""
+        """Make the transition of an event, other than a delay; `reason` is for the state FAILED."""
+        assert event is not Event.DELAYED_BY, "a delay has an end: see `delay`"
+        self._move(event, now_ms, reason)
+        if event is Event.OUT_OF_RANGE or event is Event.END_KNOWN:
+            self.asks_earliest = event is Event.END_KNOWN
+
+    def delay(self, now_ms: int, delay_ms: int, reason: str) -> None:
+        """Make the transition of a delay, which ends by itself."""
+        self._move(Event.DELAYED_BY, now_ms, reason)
+        self.delayed_until_ms = now_ms + delay_ms
+        self.was_delayed = True
+
+    def _move(self, event: Event, now_ms: int, reason: str) -> None:
         after = TRANSITIONS.get((self.state, event))
         assert after is not None, f"{self.topic_partition}: {event.name} while it {self.state.value}"
         if after is not self.state:
             self.state_since_ms = now_ms
         self.state = after
         self.reason = reason
-        self.was_delayed |= event is Event.DELAYED_BY
 
-    def note_lag(self, high_watermark: Offset, now_ms: int) -> None:
-        """X2: update the lag from the leader's HW."""
+    def fetch_from(self, offset: Offset, last_epoch: LeaderEpoch) -> None:
+        """Fetch from a log's LEO on, behind a record of that epoch."""
+        assert self.state is State.FETCHING, f"{self.topic_partition} {self.state.value}"
+        self.fetch_offset = offset
+        self.last_fetched_epoch = last_epoch
+
+    def refused_again(self, first_ms: int, most_ms: int) -> int:
+        """Called when a broker refuses it that is not its leader yet; returns for how long it is to wait."""
+        self.refused_delay_ms = min(most_ms, max(first_ms, 2 * self.refused_delay_ms))
+        return self.refused_delay_ms
+
+    def note_appended(self, size_bytes: int, high_watermark: Offset, now_ms: int) -> bool:
+        """X2: count bytes, and update the lag from the leader's HW; returns whether a delay has ended."""
+        self.fetched_bytes += size_bytes
         self.lag = max(0, high_watermark - self.fetch_offset)
         if not self.lag:
             self.behind_since_ms = None
         elif self.behind_since_ms is None:
             self.behind_since_ms = now_ms
+        ends_delay, self.was_delayed = self.was_delayed, False
+        return ends_delay

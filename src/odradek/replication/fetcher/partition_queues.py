@@ -21,7 +21,7 @@ RESUMED_MAX: Final = 1_000
 
 
 class PartitionQueues:
-    """All partitions of one fetcher; `move` is the only way from one state to another."""
+    """All partitions of one fetcher; `move` and `delay` are the only ways from one state to another."""
 
     __slots__ = (
         "_arrivals",
@@ -103,11 +103,17 @@ class PartitionQueues:
         return self._deadlines[0][0] if self._deadlines else None
 
     def add(
-        self, topic_partition: TopicPartition, topic_id: TopicId, leader_epoch: LeaderEpoch, now_ms: int
+        self,
+        topic_partition: TopicPartition,
+        topic_id: TopicId,
+        leader_epoch: LeaderEpoch,
+        now_ms: int,
+        *,
+        was_delayed: bool = False,
     ) -> FollowedPartition:
         """Add a partition, replacing any earlier state of it."""
         self.remove(topic_partition)
-        added = FollowedPartition(topic_partition, topic_id, leader_epoch, now_ms)
+        added = FollowedPartition(topic_partition, topic_id, leader_epoch, now_ms, was_delayed=was_delayed)
         self._partitions[topic_partition] = self._truncating[topic_partition] = added
         self._names[topic_id] = topic_partition.topic
         self._numbers[topic_id] = self._numbers.get(topic_id, 0) + 1
@@ -131,8 +137,13 @@ class PartitionQueues:
         queue = self._queues.get(followed.state)
         if queue is not None:
             queue[followed.topic_partition] = followed
-        if followed.state is State.DELAYED:
-            heappush(self._deadlines, (followed.delayed_until_ms, next(self._arrivals), followed))
+
+    def delay(self, followed: FollowedPartition, now_ms: int, delay_ms: int, reason: str) -> None:
+        """See `FollowedPartition.delay`; `resume` ends it."""
+        self._leave(followed)
+        followed.delay(now_ms, delay_ms, reason)
+        self._delayed[followed.topic_partition] = followed
+        heappush(self._deadlines, (followed.delayed_until_ms, next(self._arrivals), followed))
 
     def _leave(self, followed: FollowedPartition, *, keeps_fetching: bool = False) -> None:
         if keeps_fetching:
@@ -145,9 +156,7 @@ class PartitionQueues:
 
     def want(self, followed: FollowedPartition, log: FollowedLog) -> None:
         """Fetch a partition from its LEO on."""
-        assert followed.state is State.FETCHING, f"{followed.topic_partition} {followed.state.value}"
-        followed.fetch_offset = log.end_offset
-        followed.last_fetched_epoch = log.latest_epoch
+        followed.fetch_from(log.end_offset, log.latest_epoch)
         self.session.want(
             PartitionAsk(
                 followed.topic_partition,

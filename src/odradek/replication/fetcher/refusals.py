@@ -25,5 +25,4 @@ def delay_after(followed: FollowedPartition, error_code: ErrorCode, backoff_ms: 
     """
     if error_code not in NOT_LEADER_YET or followed.lag is not None:
         return backoff_ms
-    followed.refused_delay_ms = min(backoff_ms, max(FIRST_DELAY_MS, 2 * followed.refused_delay_ms))
-    return followed.refused_delay_ms
+    return followed.refused_again(FIRST_DELAY_MS, backoff_ms)

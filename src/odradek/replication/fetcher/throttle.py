@@ -92,8 +92,7 @@ class Throttle:
             self._partitions.move(followed, Event.HELD_BACK, now_ms)  # behind those not looked at yet
             return
         if log is None:  # its directory has failed, and it is about to be followed no more
-            followed.delayed_until_ms = now_ms + LISTS_READ_MS
-            self._partitions.move(followed, Event.DELAYED_BY, now_ms, NO_LOG)
+            self._partitions.delay(followed, now_ms, LISTS_READ_MS, NO_LOG)
             return
         self._partitions.move(followed, Event.RELEASED, now_ms)
         self._partitions.want(followed, log)
