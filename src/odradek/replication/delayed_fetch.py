@@ -99,7 +99,7 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
         return self._read_again()
 
     def on_abandoned(self) -> None:
-        """See `DelayedResult.on_abandoned`."""
+        """See `DelayedAnswer.on_abandoned`."""
         super().on_abandoned()
         self._fetches = ()
         self._starts = ()

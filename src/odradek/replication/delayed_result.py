@@ -16,16 +16,29 @@ K = TypeVar("K")
 R = TypeVar("R")
 
 
-class DelayedResult(DelayedOperation, Generic[R]):
-    """A subclass implements `result`, which is called when the operation is complete."""
+class DelayedAnswer(DelayedOperation, Generic[R]):
+    """Passes its result to `later`, unless it is abandoned; a subclass says when and how it is made."""
 
-    __slots__ = ("_early", "_is_parked", "_later")
+    __slots__ = ("_is_parked", "_later")
 
     def __init__(self, deadline_ms: int, later: Later[R]) -> None:
         super().__init__(deadline_ms)
         self._later = later
         self._is_parked = False
-        """Whether `park` has returned None: from then on the result is passed to `later`."""
+        """Whether it is watched: from then on the result is passed to `later`."""
+
+    def on_abandoned(self) -> None:
+        """Drop all references: the operation's entries in the lists of its keys may stay for a while (D6)."""
+        self._later = _drop
+
+
+class DelayedResult(DelayedAnswer[R]):
+    """One that has its result as soon as it is complete: a subclass implements `result`."""
+
+    __slots__ = ("_early",)
+
+    def __init__(self, deadline_ms: int, later: Later[R]) -> None:
+        super().__init__(deadline_ms, later)
         self._early: R | None = None
         """The result, if the operation completed before `park` returned."""
 
@@ -48,10 +61,6 @@ class DelayedResult(DelayedOperation, Generic[R]):
             self._later(result)
         else:
             self._early = result
-
-    def on_abandoned(self) -> None:
-        """Drop all references: the operation's entries in the lists of its keys may stay for a while (D6)."""
-        self._later = _drop
 
 
 def _drop(result: object) -> None:

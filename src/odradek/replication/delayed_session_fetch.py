@@ -15,7 +15,7 @@ from typing import ClassVar
 from odradek.base.execution import ITEMS_PER_STEP, Later, Steps
 from odradek.base.ids import TopicPartition
 from odradek.replication.delayed_fetch import describe_waiting
-from odradek.replication.delayed_result import DelayedResult
+from odradek.replication.delayed_result import DelayedAnswer
 from odradek.replication.fetch_request import FetchParams
 from odradek.replication.fetch_session import SessionOutcomes
 from odradek.replication.metering import Meters
@@ -24,7 +24,7 @@ from odradek.replication.session_news import SessionNews, SessionPartition, Unse
 from odradek.timer import Purgatory
 
 
-class DelayedSessionFetch(DelayedResult[SessionOutcomes]):
+class DelayedSessionFetch(DelayedAnswer[SessionOutcomes]):
     """One incremental fetch; watched under all partitions of its session (D3)."""
 
     __slots__ = (
@@ -109,12 +109,8 @@ class DelayedSessionFetch(DelayedResult[SessionOutcomes]):
         else:
             self._later(())
 
-    def result(self) -> SessionOutcomes:
-        """Never called: `on_complete` passes the result on."""
-        raise AssertionError("the outcomes are passed on when they are read")
-
     def on_abandoned(self) -> None:
-        """See `DelayedResult.on_abandoned`."""
+        """See `DelayedAnswer.on_abandoned`."""
         super().on_abandoned()
         self._finish = _drop
         self._gathered = GatheredBytes(self._params)
