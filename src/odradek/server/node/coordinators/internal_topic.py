@@ -36,7 +36,7 @@ from odradek.server.node.forwarding.any_controller import ControllerPort
 from odradek.server.node.topic_waits import DelayedCreatePartitions, DelayedCreateTopics, Late
 from odradek.timer import Purgatory
 
-CREATION_TIMEOUT_MS: Final = 5_000
+TOPIC_WAIT_MS: Final = 5_000
 """How long requests wait for the topic; the creation continues after that."""
 ASKERS_MAX: Final = 10_000
 """How many requests may wait at once; further requests are answered COORDINATOR_NOT_AVAILABLE."""
@@ -156,7 +156,7 @@ class InternalTopic:
     def _decided(self, answer: Answer) -> None:
         error = answer.topics[0].error if isinstance(answer, TopicOutcomes) else None
         making = self._making
-        deadline_ms = making.clock.monotonic_ms() + CREATION_TIMEOUT_MS
+        deadline_ms = making.clock.monotonic_ms() + TOPIC_WAIT_MS
         operation: DelayedCreateTopics | DelayedCreatePartitions
         if isinstance(answer, TopicOutcomes) and error is ErrorCode.NONE:
             created = {self.name: answer.topics[0].topic_id}

@@ -33,13 +33,18 @@ from odradek.wire.message import Message
 _log = logging.getLogger(__name__)
 
 CREATION_TIMEOUT_MS: Final = 5_000
-"""How long a creation may wait for a controller; who wants the topic tells its client to retry."""
+"""How long a creation may wait for a controller; then the client is told to retry."""
 SHUTDOWN_TIMEOUT_MS: Final = 15_000
 """How long a request to move the leaderships of this broker may take; it asks more than once."""
 _CLIENT_ID: Final = "odradek"
 _CREATE_TOPICS: Final = 19
 _CREATE_TOPICS_VERSION: Final = 7
 """The first version whose answer has the topics' ids."""
+
+_REASONS: Final = {
+    ErrorCode.REQUEST_TIMED_OUT: "the controller has not answered",
+    ErrorCode.UNKNOWN_SERVER_ERROR: "it could not be decided, or the answer could not be read",
+}
 
 Wanted: TypeAlias = CreateTopics | AllocateProducerIds | ControlledShutdown
 
@@ -85,19 +90,19 @@ class AnyController:
         def later(answer: Answer) -> None:
             self._defer(lambda: answered(answer))
 
-        kind: type[_Wish]
+        kind: type[_OwnRequest]
         match request:
             case AllocateProducerIds():
-                kind, timeout_ms = _WishForIds, self._request_timeout_ms()
+                kind, timeout_ms = _IdsRequest, self._request_timeout_ms()
             case CreateTopics():
-                kind, timeout_ms = _WishForTopics, CREATION_TIMEOUT_MS
+                kind, timeout_ms = _TopicsRequest, CREATION_TIMEOUT_MS
             case ControlledShutdown():
-                kind, timeout_ms = _WishToStop, SHUTDOWN_TIMEOUT_MS
+                kind, timeout_ms = _ShutdownRequest, SHUTDOWN_TIMEOUT_MS
         deadline_ms = self._now_ms() + timeout_ms
         self._forwarding.begin(kind(self._broker_id, self._own, self._slices, request, later, deadline_ms))
 
 
-class _Wish:
+class _OwnRequest:
     """One request of this broker's own; a `Forwardable`."""
 
     is_repeatable = False
@@ -142,7 +147,7 @@ class _Wish:
 
     def give_up(self, code: ErrorCode) -> None:
         """See `Forwardable.give_up`."""
-        self._answered(Refused(code, "the controller has not answered"))
+        self._answered(Refused(code, _REASONS.get(code, "the controller has refused it")))
 
     def decide(self, ended: Callable[[], None], moved: Callable[[], None]) -> None:
         """See `Forwardable.decide`."""
@@ -157,7 +162,7 @@ class _Wish:
         self._own.submit(self._request, decided)
 
 
-class _WishForIds(_Wish):
+class _IdsRequest(_OwnRequest):
     """A block of producer ids."""
 
     _request: AllocateProducerIds
@@ -175,7 +180,7 @@ class _WishForIds(_Wish):
         return ProducerIdBlock(self._request.broker_id, answer.producer_id_start, answer.producer_id_len)
 
 
-class _WishToStop(_Wish):
+class _ShutdownRequest(_OwnRequest):
     """The leaderships of this broker moved to others."""
 
     _request: ControlledShutdown
@@ -195,7 +200,7 @@ class _WishToStop(_Wish):
         return ShutdownProgress(tuple(rows))
 
 
-class _WishForTopics(_Wish):
+class _TopicsRequest(_OwnRequest):
     """Topics with the cluster's defaults or counts of their own."""
 
     _request: CreateTopics
@@ -209,7 +214,7 @@ class _WishForTopics(_Wish):
         )
 
         def creatable(topic: NewTopic) -> CreatableTopic:
-            assert not topic.assignments, "nobody wants these here"
+            assert not topic.assignments, "a broker leaves the assignment to the controller"
             configs = [CreatableTopicConfig(name, value) for name, value in topic.configs]
             return CreatableTopic(
                 topic.name, topic.partition_count, topic.replication_factor, configs=configs
