@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.handlers.metadata import CREATION_WAIT_MAX_MS
+from odradek.server.node.auto_creation import WAIT_MS_MAX
 from odradek.testing.sim import CountedTime, SimNode, World
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import (
@@ -271,7 +271,7 @@ def test_topics_that_take_too_long_to_make_are_answered_as_being_on_their_way(no
         node.store.deliver()
         assert node.world.step()
     assert making.answers == []
-    node.clock.advance(CREATION_WAIT_MAX_MS + 1)
+    node.clock.advance(WAIT_MS_MAX + 1)
     node.timer.advance()
     node.settle()
     codes = {topic.error_code for topic in making.answer.topics}

@@ -1,19 +1,18 @@
 """Metadata: the brokers, and topics with their leaders; missing topics may be made (KIP-4, KIP-516)."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, deliver, stepwise
+from odradek.base.execution import COUNTED_PER_STEP, Steps, begun, stepwise
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId
 from odradek.base.topic_names import INTERNAL_TOPICS, KRAFT_METADATA_TOPIC, fault_in_name
-from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
 from odradek.metadata.image import BrokerImage, PartitionImage, TopicImage
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
+from odradek.server.node.auto_creation import Failures
 from odradek.server.node.core import BrokerCore
-from odradek.server.node.topic_waits import DelayedCreateTopics, Late
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -25,15 +24,10 @@ from odradek.wire.messages.metadata import (
 
 SERVES: Final = Serves(3, 0, 13, kips={5: 112, 7: 320, 8: 430, 9: 482, 10: 516, 12: 516, 13: 1102})
 
-CREATION_WAIT_MAX_MS: Final = 5_000
-"""How long an answer waits for new topics; then it is LEADER_NOT_AVAILABLE, and the creation continues."""
 _FIRST_WITH_NULL_FOR_ALL: Final = 1
 _FIRST_WITH_OFFLINE_LISTENERS: Final = 6
 # Versions 10 and 11 have the field for a topic's id already, but no answer for an unknown one.
 _FIRST_BY_ID: Final = 12
-
-_Failures = Mapping[str, ErrorCode]
-"""Why topics could not be made, by name."""
 
 
 def handle(
@@ -55,7 +49,9 @@ def _serve(
                 yield
     missing = yield from _to_be_made(core, request)
     if missing:
-        _make(core, missing, lambda failures: respond(_response(core, context, request, failures)))
+        core.auto_creation.make(
+            missing, lambda failures: respond(_response(core, context, request, failures))
+        )
     else:
         respond(_response(core, context, request, {}))
 
@@ -97,43 +93,8 @@ def _to_be_made(core: BrokerCore, request: MetadataRequest) -> Steps[dict[str, N
     return missing
 
 
-def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], None]) -> None:
-    """Make the topics and wait for their leaders; `made` gets the errors of the topics without leaders."""
-    deadline_ms = core.clock.monotonic_ms() + CREATION_WAIT_MAX_MS
-
-    def decided(answer: Answer) -> None:
-        if isinstance(answer, Refused):
-            made(dict.fromkeys(names, ErrorCode.LEADER_NOT_AVAILABLE))
-            return
-        assert isinstance(answer, TopicOutcomes), answer
-        failures: dict[str, ErrorCode] = {}
-        created: dict[str, TopicId] = {}
-        for name, outcome in zip(names, answer.topics, strict=True):
-            failures[name] = _failure(outcome.error)
-            if not outcome.error:
-                created[name] = outcome.topic_id
-        if not created:
-            made(failures)
-            return
-
-        def answered(late: Late) -> None:
-            made(failures)
-
-        waiting = DelayedCreateTopics(deadline_ms, core.image, created, answered)
-        deliver(waiting.park(core.topic_purgatory, list(created)), answered)
-
-    core.any_controller.submit(CreateTopics(tuple(NewTopic(name) for name in names)), decided)
-
-
-def _failure(error: ErrorCode) -> ErrorCode:
-    """Returns the error to answer for a topic that could not be made."""
-    if error in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-        return ErrorCode.LEADER_NOT_AVAILABLE  # it is being made
-    return error
-
-
 def _response(
-    core: BrokerCore, context: RequestContext, request: MetadataRequest, failures: _Failures
+    core: BrokerCore, context: RequestContext, request: MetadataRequest, failures: Failures
 ) -> Steps[Response]:
     image = core.image
     response = MetadataResponse(cluster_id=image.cluster_id, controller_id=core.controller_id)
@@ -167,7 +128,7 @@ def _response(
 
 
 def _asked(
-    core: BrokerCore, context: RequestContext, asked: MetadataRequestTopic, failures: _Failures
+    core: BrokerCore, context: RequestContext, asked: MetadataRequestTopic, failures: Failures
 ) -> Generator[None, None, MetadataResponseTopic]:
     if asked.topic_id != NO_TOPIC_ID:
         topic = core.image.topic_by_id(asked.topic_id)
@@ -181,7 +142,7 @@ def _asked(
     return MetadataResponseTopic(_why_missing(name, failures), name, is_internal=name in INTERNAL_TOPICS)
 
 
-def _why_missing(name: str, failures: _Failures) -> ErrorCode:
+def _why_missing(name: str, failures: Failures) -> ErrorCode:
     if name in failures:
         return failures[name]
     if fault_in_name(name) is not None:

@@ -24,6 +24,7 @@ from odradek.replication.quota import replication_quotas
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import RequestContext
+from odradek.server.node.auto_creation import AutoCreation
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.commanded_broker import CommandedBroker
 from odradek.server.node.confirmed_roles import ConfirmedRoles
@@ -222,8 +223,10 @@ class BrokerCore:
         self.producer_ids = ProducerIds(self.broker_id, self.any_controller, self.logs.producer_ids())
 
     def _make_coordinators(self, surroundings: Surroundings) -> None:
-        """Make the coordinators of groups and transactions."""
+        """Make the coordinators of groups and transactions, and what makes topics."""
         layers, replicas = self.layers, self.replicas
+        self.auto_creation = AutoCreation(self.image, self.any_controller, self.topic_purgatory, self.clock)
+        """Makes topics that clients name."""
         making = TopicMaking(
             self.image,
             self.any_controller,
