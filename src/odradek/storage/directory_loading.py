@@ -21,7 +21,7 @@ from odradek.storage.log_moves import LogMoves
 from odradek.storage.move_marks import SettledMoves, settle_moves
 from odradek.storage.opening_report import OpeningReport
 from odradek.storage.recovery import load_log
-from odradek.storage.strays import is_stray, set_aside, take_back
+from odradek.storage.strays import discard, is_stray, is_superseded, set_aside, take_back, where_moved
 from odradek.storage.unfinished_creations import is_remnant, undo_creations
 from odradek.storage.unfinished_moves import UnfinishedMoves
 
@@ -189,7 +189,7 @@ class DirectoryLoader:
                 if expected is not None and self._settled.is_whole:
                     back = take_back(directory, name, expected, self._settled.present)
                 if back is None:
-                    report.strays_left.setdefault(path, []).append(name)
+                    self._note_stray_left(directory, name)
                 else:
                     report.strays_back.setdefault(path, []).append(back)
                     found.append(back)
@@ -201,11 +201,42 @@ class DirectoryLoader:
                 pass  # The log may be in the directory that is missing or offline.
             elif expected is None or not is_stray(directory, partition, expected):
                 found.append(partition)
-            elif set_aside(directory, partition) is not None:
-                report.strays.setdefault(path, []).append(partition)
             else:
-                report.ignored.append(f"{path}/{name}")
+                self._leave_out(directory, partition, expected)
         return found
+
+    def _leave_out(self, directory: LogDirectory, partition: TopicPartition, expected: ExpectedLogs) -> None:
+        """Set a log aside that the store does not have here; remove it if others surely have all of it."""
+        report, path, name = self.report, directory.path, str(partition)
+        moved = where_moved(directory, name, partition.partition, expected)
+        if moved is not None and not self._is_store_old(expected) and is_superseded(directory, name, moved):
+            deleted = discard(directory, partition)
+            if deleted is not None:
+                delay_ms = self._config_for(partition.topic).file_delete_delay_ms
+                directory.removals.add(f"{path}/{deleted}", delay_ms)
+                report.moved_away.setdefault(path, []).append(partition)
+                return
+        if set_aside(directory, partition) is None:
+            report.ignored.append(f"{path}/{name}")
+        else:
+            kept = report.strays if moved is None else report.strays_moved
+            kept.setdefault(path, []).append(partition)
+
+    def _note_stray_left(self, directory: LogDirectory, name: str) -> None:
+        """Report what an earlier start has set aside, and a person has not removed."""
+        expected, number = self._expected, file_names.partition_of_stray(name)
+        is_known = (
+            expected is not None
+            and number is not None
+            and where_moved(directory, name, number, expected) is not None
+        )
+        left = self.report.moved_left if is_known else self.report.strays_left
+        left.setdefault(directory.path, []).append(name)
+
+    def _is_store_old(self, expected: ExpectedLogs) -> bool:
+        """Whether a directory was stopped cleanly in a later run of this broker than the store knows."""
+        epochs = (directory.clean_epoch for directory in self._directories)
+        return any(epoch is not None and epoch > expected.broker_epoch for epoch in epochs)
 
     def _note_copy(self, directory: LogDirectory) -> None:
         """R15: a clean-stop mark of a run before the last one shows that the directory is an old copy.

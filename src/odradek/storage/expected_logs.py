@@ -1,10 +1,20 @@
 """The logs that a broker should have by the metadata store, to compare with those on its disks (R15)."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import field
 from uuid import UUID
 
-from odradek.base.ids import NO_BROKER_EPOCH, TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, LeaderEpoch, TopicPartition
 from odradek.base.values import value
+
+
+@value
+class Elsewhere:
+    """A partition whose replicas are all on other brokers."""
+
+    leader_epoch: LeaderEpoch
+    is_whole: bool
+    """Whether all of them are in sync."""
 
 
 @value
@@ -25,3 +35,5 @@ class ExpectedLogs:
     """Earlier log directories that were missing at that registration."""
     broker_epoch: int = NO_BROKER_EPOCH
     """The epoch of that registration."""
+    elsewhere: Mapping[tuple[UUID, int], Elsewhere] = field(default_factory=dict)
+    """The partitions that are not assigned to this broker, by their topics' ids and their numbers."""

@@ -36,6 +36,12 @@ class OpeningReport:
     """By directory, the logs of unknown topics, set aside just now."""
     strays_left: dict[str, list[str]] = field(default_factory=dict)
     """By directory, the strays that earlier startups set aside."""
+    moved_away: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs of replicas that other brokers have now, all in sync: removed."""
+    strays_moved: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs of replicas that other brokers have now, set aside just now."""
+    moved_left: dict[str, list[str]] = field(default_factory=dict)
+    """By directory, such logs that earlier startups set aside."""
     strays_back: dict[str, list[TopicPartition]] = field(default_factory=dict)
     """By directory, the logs that an earlier start had set aside and whose topics are known again."""
     moves_done: dict[str, list[TopicPartition]] = field(default_factory=dict)
@@ -153,6 +159,25 @@ class OpeningReport:
                 self.strays_left,
                 "{path} still holds logs of topics that the metadata store does not have: {names};"
                 " remove them if their records are not needed",
+            ),
+            *_by_directory(
+                Kind.REPLICAS_MOVED,
+                self.moved_away,
+                "while this broker was away, the replicas of {names} in {path} were moved to other brokers,"
+                " which are all in sync: the logs here are removed",
+            ),
+            *_by_directory(
+                Kind.STRAYS_SET_ASIDE,
+                self.strays_moved,
+                "while this broker was away, the replicas of {names} in {path} were moved to other brokers,"
+                " which may not have all of their records: the logs here were renamed to ...-stray and are"
+                " not served; remove them once those brokers are in sync",
+            ),
+            *_by_directory(
+                Kind.STRAYS_LEFT,
+                self.moved_left,
+                "{path} still holds logs whose replicas other brokers have: {names}; remove them once those"
+                " brokers are in sync",
             ),
             *_by_directory(
                 Kind.STRAYS_BACK,

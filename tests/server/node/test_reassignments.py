@@ -10,6 +10,7 @@ from odradek.metadata import codec, paths
 from odradek.metadata.controller.requests import ConfigOperation
 from odradek.metadata.resources import ResourceType
 from odradek.records.builder import BatchBuilder
+from odradek.storage.finding import FindingKind
 from odradek.testing.sim import SimNode, SimRequest, World
 from odradek.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -301,16 +302,51 @@ def test_a_broker_that_dies_on_the_way_holds_the_move_up_until_it_is_back() -> N
     moving.check([4, 2, 3])
 
 
-def test_a_dead_brokers_replica_is_replaced_and_its_log_set_aside_when_it_is_back() -> None:
+def logs_of_orders(node: SimNode) -> list[str]:
+    return [name for name, _ in node.disk.list_directory("/data") if name.startswith("orders-0")]
+
+
+def moved_while_dead() -> Moving:
+    """Broker 1 was killed, and broker 4 has its replica."""
     moving = Moving()
     moving.produce(3)
     moving.world.kill(1)
     moving.world.advance(SESSION_MS)
     assert moving.alter([4, 2, 3]) is ErrorCode.NONE
     moving.wait_until_moved()
-    moving.world.node(1)
+    return moving
+
+
+def test_a_dead_brokers_replica_is_replaced_and_its_log_removed_when_it_is_back() -> None:
+    """As the order to delete it would have done, if the broker had lived."""
+    moving = moved_while_dead()
+    back = moving.world.node(1)
+    (finding,) = [one for one in back.findings if one.kind is FindingKind.REPLICAS_MOVED]
+    assert finding.sentence == (
+        "while this broker was away, the replicas of orders-0 in /data were moved to other brokers, which are"
+        " all in sync: the logs here are removed"
+    )
     moving.world.advance(SESSION_MS)
     moving.check([4, 2, 3])
+    moving.world.advance(120_000)
+    assert logs_of_orders(back) == []
+
+
+def test_the_log_of_a_replica_that_was_moved_stays_while_others_may_lack_records() -> None:
+    moving = moved_while_dead()
+    moving.world.kill(4)
+    moving.world.advance(SESSION_MS + LAG_MAX_MS)
+    back = moving.world.node(1)
+    (finding,) = [one for one in back.findings if one.kind is FindingKind.STRAYS_SET_ASIDE]
+    assert "orders-0 in /data were moved to other brokers, which may not have all" in finding.sentence
+    (name,) = logs_of_orders(back)
+    assert name.endswith("-stray")
+    moving.world.node(4)
+    moving.world.advance(SESSION_MS)
+    moving.check([4, 2, 3])
+    again = back.restarted()
+    (finding,) = [one for one in again.findings if one.kind is FindingKind.STRAYS_LEFT]
+    assert f"logs whose replicas other brokers have: {name};" in finding.sentence
 
 
 def test_a_topic_is_deleted_while_it_moves() -> None:

@@ -32,7 +32,7 @@ from odradek.server.node.housekeeping import schedule_housekeeping
 from odradek.server.node.life import Life
 from odradek.server.node.schedule import Schedule
 from odradek.storage import LogManager
-from odradek.storage.expected_logs import ExpectedLogs
+from odradek.storage.expected_logs import Elsewhere, ExpectedLogs
 from odradek.timer import Purgatory
 
 if TYPE_CHECKING:
@@ -191,4 +191,12 @@ def expected_logs(loaded: ClusterImage, broker_id: BrokerId, last: LogDirsDocume
         () if last is None else last.log_dir_ids,
         () if last is None else last.missing_dir_ids,
         NO_BROKER_EPOCH if last is None else last.broker_epoch,
+        {
+            (topic.topic_id, number): Elsewhere(
+                partition.leader_epoch, all(replica in partition.isr for replica in partition.replicas)
+            )
+            for topic in loaded.topics.values()
+            for number, partition in topic.partitions.items()
+            if broker_id not in partition.replicas
+        },
     )
