@@ -14,9 +14,11 @@ from odradek.client import administering
 from odradek.client.bootstrap import Address
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
 from odradek.client.configuration import ClientConfig
+from odradek.client.core.admin.reassignments import reassignment_request
 from odradek.client.settings import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS, Settings
 from odradek.metadata.store import SessionEnded
 from odradek.net.request_pipeline import ConnectionFailed
+from odradek.wire.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from tests.cli.cluster_world import SESSION_MS, Asked, ClusterWorld, connect_commands, document, said
 
 
@@ -135,6 +137,29 @@ def test_a_cluster_without_its_metadata_store_is_ill(
     three.world.heal()
     three.world.advance(SESSION_MS)
     assert said(capsys, "describe", "--wait").splitlines()[-1] == cluster.HEALTHY
+
+
+def test_a_move_under_way_is_no_trouble(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broker 4 is to have a replica, and cannot copy it; the controller says that it is being added."""
+    four = ClusterWorld(4)
+    four.create("orders", [(2, 3)], **{"min.insync.replicas": "2"})
+    connect_commands(monkeypatch, four)
+    orders = TopicPartition("orders", 0)
+    four.world.cut(2, 4)
+    sent = four.world.nodes[1].send(reassignment_request({orders: (2, 3, 4)}))
+    four.world.advance(1_000)
+    assert sent.answer.error_code == 0
+    moving = ["Moves under way add replicas to 1 partition.", cluster.HEALTHY_APART_FROM]
+    assert said(capsys, "describe", "--wait").splitlines()[-2:] == moving
+    assert said(capsys, "describe").splitlines()[-2:] == moving
+    four.kill(3)  # one of those that it has had before
+    (row,) = document(capsys, "describe")["in_trouble"]
+    assert (row["adding"], row["missing"]) == ([4], [{"broker": 3, "offline": True}])
+    four.without.append(ListPartitionReassignmentsRequest)
+    (row,) = document(capsys, "describe")["in_trouble"]
+    assert [one["broker"] for one in row["missing"]] == [3, 4]
 
 
 class Refusing(Closing):

@@ -36,12 +36,16 @@ from odradek.client.administering import Admin
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState, Trouble
 from odradek.client.core.admin.cluster import Elected, Election, elect_leaders
 from odradek.client.core.admin.cluster_states import (
+    adding_replicas,
     await_other_leaders,
     cluster_state,
     partition_states,
 )
 
 HEALTHY = "All replicas are in sync, and all partitions are led by their preferred leader."
+HEALTHY_APART_FROM = (
+    "Apart from those, all replicas are in sync, and all partitions are led by their preferred leader."
+)
 NO_CONTROLLER = "The broker that answers knows no controller: no leader is elected, and nothing is created."
 _WORDS = {
     Trouble.OFFLINE: "offline",
@@ -113,6 +117,7 @@ def _describe_once(options: Options) -> None:
     if options.wait is None:
         with patient_admin(config) as admin:
             state = admin.carry_out(cluster_state())
+            state = state.with_adding(admin.carry_out(adding_replicas(state)))
         _show(options, state)
         return
     look = wait_until_well(config, options.wait)
@@ -144,13 +149,20 @@ def _show(options: Options, state: ClusterState, waits_for: Sequence[str] | None
         if not state.partitions:
             say("There are no partitions.")
         elif not waits_for and state.controller_id != NO_BROKER:
-            say(HEALTHY)
+            _say_that_it_is_healthy(state)
         return
     counted_words = [f"{count:,} {_WORDS[one]}" for one, count in state.counts.items() if count]
     say(f"Of {partitions}, {', '.join(counted_words)}.")
     say("")
     rows = [_readable(_partition(one, reasons)) for one in state.troubled]
     show(merged(rows, TROUBLE_COLUMNS, "partition"), TROUBLE_COLUMNS, as_json=False, empty="")
+
+
+def _say_that_it_is_healthy(state: ClusterState) -> None:
+    moving = sum(not set(one.adding).issubset(one.isr) for one in state.partitions)
+    if moving:
+        say(f"Moves under way add replicas to {numbered(moving, 'partition')}.")
+    say(HEALTHY_APART_FROM if moving else HEALTHY)
 
 
 def _role(broker: ClusterBroker | None, state: ClusterState) -> str | None:
@@ -202,6 +214,7 @@ def _partition(one: ClusterPartition, reasons: Mapping[TopicPartition, Sequence[
         "leader_epoch": one.leader_epoch,
         "replicas": list(one.replicas),
         "in_sync": list(one.isr),
+        "adding": list(one.adding),
         "missing": [{"broker": missing, "offline": missing in one.offline} for missing in one.missing],
         "elr": list(one.elr),
         "last_known_leader": None if one.last_known_leader == NO_BROKER else one.last_known_leader,

@@ -3,7 +3,8 @@
 A cluster is well when
     each broker answers that is registered, has replicas, or is named by the bootstrap servers
     there is a controller
-    each partition has a leader, all its replicas in sync, and as many as `min.insync.replicas` asks for
+    each partition has a leader, all its replicas in sync, and as many as `min.insync.replicas` asks for;
+        a replica that a move under way adds (`cluster reassign`, `cluster drain`) need not be in sync yet
     each broker says so: one that is cut off from the others would not know better
 
 A partition with all its replicas in sync is well also where these are just as many as `min.insync.replicas`:
@@ -11,13 +12,13 @@ nothing is to be waited for. So is one that is not led by its preferred leader.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
 
 from odradek.base.errors import ApiError
-from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.some_names import some_of
 from odradek.base.values import value
 from odradek.cli.connecting import ANSWER_MAX_S, answering_within
@@ -27,7 +28,7 @@ from odradek.client.administering import administering
 from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.cluster_state import ClusterState, Trouble
 from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.cluster_states import cluster_state
+from odradek.client.core.admin.cluster_states import adding_replicas, cluster_state
 from odradek.client.core.requests import ToAny, ToNode
 
 WAIT_S: Final = 60.0
@@ -79,7 +80,7 @@ def look_at(config: ClientConfig, answer_s: float) -> Look:
     brief = answering_within(config, answer_s)
     brief = replace(brief, default_api_timeout_ms=brief.request_timeout_ms)
     try:
-        state = _state(brief)
+        state, adding = _state_and_adding(brief)
     except ApiError as refused:
         return Look(None, [_passing(refused)])
     ills = ills_of(state)
@@ -93,7 +94,8 @@ def look_at(config: ClientConfig, answer_s: float) -> Look:
         try:
             if is_well:
                 who = address if broker_id is None else f"broker {broker_id}"
-                ills += [f"{who} says: {one}" for one in ills_of(_state(at, broker_id))]
+                seen = _state(at, broker_id).with_adding(adding)
+                ills += [f"{who} says: {one}" for one in ills_of(seen)]
             else:
                 with administering(at):
                     pass
@@ -117,7 +119,17 @@ def ills_of(state: ClusterState) -> list[str]:
     return found
 
 
-def _state(config: ClientConfig, broker_id: BrokerId | None = None) -> ClusterState:
+def _state_and_adding(
+    config: ClientConfig,
+) -> tuple[ClusterState, Mapping[TopicPartition, Sequence[BrokerId]]]:
+    """The cluster, as the first bootstrap server that answers knows it, and what moves add to it."""
+    with administering(config) as admin:
+        state = admin.carry_out(cluster_state())
+        adding = admin.carry_out(adding_replicas(state))
+    return state.with_adding(adding), adding
+
+
+def _state(config: ClientConfig, broker_id: BrokerId | None) -> ClusterState:
     """The cluster, as the broker at this address knows it, which has this id if that is known."""
     with administering(config) as admin:
         return admin.carry_out(cluster_state(ToAny() if broker_id is None else ToNode(broker_id)))

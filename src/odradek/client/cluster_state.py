@@ -4,8 +4,9 @@ Without I/O: `core/admin/cluster_states` asks the brokers.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
-from typing import Final
+from typing import Final, Self
 
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.values import value
@@ -63,11 +64,13 @@ class ClusterPartition:
     """Who led it last, where nobody is left in the ISR and the ELR; else -1."""
     min_isr: int | None
     """`min.insync.replicas` of its topic; None if the broker does not tell."""
+    adding: Sequence[BrokerId] = ()
+    """The replicas that a move under way adds, where that is known: see `ClusterState.with_adding`."""
 
     @property
     def missing(self) -> list[BrokerId]:
-        """The replicas that are not in the ISR."""
-        return [one for one in self.replicas if one not in self.isr]
+        """The replicas that are not in the ISR, apart from those that a move adds."""
+        return [one for one in self.replicas if one not in self.isr and one not in self.adding]
 
     @property
     def effective_min_isr(self) -> int | None:
@@ -110,6 +113,13 @@ class ClusterState:
     partitions: Sequence[ClusterPartition]
     """Of all topics, by name, also those of the cluster's own."""
     topics: int
+
+    def with_adding(self, adding: Mapping[TopicPartition, Sequence[BrokerId]]) -> Self:
+        """The same, where moves under way add these replicas: that they are not in sync yet is no trouble."""
+        if not adding:
+            return self
+        partitions = [replace(one, adding=adding.get(one.topic_partition, ())) for one in self.partitions]
+        return replace(self, partitions=partitions)
 
     @property
     def troubled(self) -> list[ClusterPartition]:

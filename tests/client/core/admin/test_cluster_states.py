@@ -4,9 +4,14 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import TopicPartition
-from odradek.client.cluster_state import Trouble
-from odradek.client.core.admin.cluster_states import await_other_leaders, cluster_state, partition_states
+from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.client.cluster_state import ClusterPartition, ClusterState, Trouble
+from odradek.client.core.admin.cluster_states import (
+    adding_replicas,
+    await_other_leaders,
+    cluster_state,
+    partition_states,
+)
 from odradek.client.core.requests import Destination, ToAny, ToNode
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
@@ -21,6 +26,11 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
+)
+from odradek.wire.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
 )
 from odradek.wire.messages.metadata import (
     MetadataRequest,
@@ -72,6 +82,48 @@ def test_all_is_asked_of_one_place_and_pages_are_put_together(at: Destination) -
     first, second = state.partitions
     assert (first.topic_partition, first.leader, first.leader_epoch, first.min_isr) == (FIRST, 2, 5, 2)
     assert second.troubles[:2] == [Trouble.OFFLINE, Trouble.UNDER_MIN_ISR]
+
+
+def seen_by(controller: BrokerId, isr: tuple[BrokerId, ...]) -> ClusterState:
+    held = ClusterPartition(FIRST, 1, 5, (1, 2, 3), isr, (), (), NO_BROKER, 2)
+    return ClusterState("c", controller, (), [held], 1)
+
+
+def test_replicas_that_a_move_adds_are_not_missing() -> None:
+    state = seen_by(4, (1, 2))
+    assert state.partitions[0].troubles == [Trouble.AT_MIN_ISR, Trouble.UNDER_REPLICATED]
+    running = Running(adding_replicas(state))
+    (send,) = running.sends
+    assert send.to == ToNode(4)
+    moved = OngoingPartitionReassignment(0, [1, 2, 3], [3], [])
+    running.answer(ListPartitionReassignmentsResponse(topics=[OngoingTopicReassignment("flights", [moved])]))
+    assert running.result == {FIRST: (3,)}
+    assert state.with_adding(running.result).troubled == []
+    assert seen_by(4, (1,)).with_adding(running.result).partitions[0].missing == [2]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        ListPartitionReassignmentsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+        ConnectionFailed("it is away", ErrorCode.NETWORK_EXCEPTION),
+    ],
+    ids=["refused", "away"],
+)
+def test_a_controller_that_does_not_list_moves_is_asked_once(
+    outcome: ListPartitionReassignmentsResponse | ConnectionFailed,
+) -> None:
+    running = Running(adding_replicas(seen_by(4, (1, 2))))
+    running.answer(outcome)
+    assert running.result == {}
+
+
+@pytest.mark.parametrize("state", [seen_by(4, (1, 2, 3)), seen_by(NO_BROKER, (1, 2))])
+def test_moves_are_listed_only_where_replicas_are_missing_and_a_controller_is_known(
+    state: ClusterState,
+) -> None:
+    assert Running(adding_replicas(state)).result == {}
+    assert state.with_adding({}) is state
 
 
 def test_a_broker_that_does_not_serve_it_is_asked_for_metadata() -> None:

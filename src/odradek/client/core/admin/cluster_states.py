@@ -10,9 +10,10 @@ from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
 from odradek.client.core.admin.cluster import describe_cluster_at
 from odradek.client.core.admin.configs import TOPIC_RESOURCE
-from odradek.client.core.admin.operation import Operation, Pause, ask
+from odradek.client.core.admin.operation import Operation, Pause, ask, within
+from odradek.client.core.admin.reassignments import listing_request, moves_of
 from odradek.client.core.admin.topics import KNOWN_LOOKS, METADATA_VERSION_MAX, metadata_request
-from odradek.client.core.requests import Destination, Send, ToAny
+from odradek.client.core.requests import Destination, Send, ToAny, ToNode
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -26,12 +27,15 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     TopicRequest,
 )
+from odradek.wire.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 from odradek.wire.messages.metadata import MetadataResponse
 
 MIN_ISR: Final = "min.insync.replicas"
 _ANY: Final = ToAny()
 _RESOURCES_MAX: Final = 500
 """Topics in one request for settings."""
+_MOVES_WAIT_MS: Final = 2_000
+"""How long the controller may take to list the moves under way."""
 
 
 def cluster_state(at: Destination = _ANY) -> Operation[ClusterState]:
@@ -40,6 +44,23 @@ def cluster_state(at: Destination = _ANY) -> Operation[ClusterState]:
     brokers = [ClusterBroker(one.broker_id, one.host, one.port, one.rack) for one in about.brokers]
     partitions, topics = yield from partition_states(at=at)
     return ClusterState(about.cluster_id, about.controller, brokers, partitions, topics)
+
+
+def adding_replicas(state: ClusterState) -> Operation[dict[TopicPartition, Sequence[BrokerId]]]:
+    """The replicas that moves under way add; nothing is asked where no replica is missing.
+
+    Empty also if the controller does not tell, or not in time: it is asked once.
+    """
+    is_asked = state.controller_id != NO_BROKER and any(one.missing for one in state.partitions)
+    if not is_asked:
+        return {}
+    send = Send(ToNode(state.controller_id), listing_request())
+    (outcome,) = yield [within(send, _MOVES_WAIT_MS)]
+    try:
+        moves = moves_of(outcome.answer(ListPartitionReassignmentsResponse))
+    except ApiError:
+        return {}
+    return {partition: move.adding for partition, move in moves.items()}
 
 
 def partition_states(
