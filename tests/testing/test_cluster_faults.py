@@ -7,7 +7,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Producer
 
-from odradek.testing import ApiError, FaultRefused, LocalCluster, OdradekError
+from odradek.testing import ApiError, FaultRefused, LocalCluster, OdradekError, cluster_verbs
 from tests.testing.test_local_cluster import Writer, member, read
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -106,6 +106,18 @@ def test_a_leader_is_moved_to_each_broker_while_a_producer_writes(cluster: Local
     assert refused.value.code.name == "PREFERRED_LEADER_NOT_AVAILABLE"
     with pytest.raises(ApiError, match=r"there is no partition .*-7"):
         cluster.move_leader(topic, 7, to=1)
+
+
+def test_a_partition_that_nobody_knows_is_not_waited_for(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controller knows what there is, and a moment is enough for what is being made."""
+    monkeypatch.setattr(cluster_verbs, "_UNKNOWN_S", 0.1)
+    topic = cluster.create_topic()
+    with pytest.raises(ApiError, match="there is no topic nowhere"):
+        cluster.leader_of("nowhere")
+    with pytest.raises(ApiError, match=f"there is no partition {topic}-1"):
+        cluster.leader_of(topic, 1)
 
 
 def test_a_coordinator_is_moved_under_a_group(cluster: LocalCluster) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.core.requests import CoordinatorKind, ToNode
+from odradek.client.core.requests import CoordinatorKind, Destination, ToAny, ToNode
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.testing.client_verbs import ClientVerbs
 from odradek.testing.deadline import Deadline, WaitTimeout
@@ -40,6 +40,8 @@ _COMING: Final = frozenset(
     }
 )
 """Errors that go away by themselves while a broker has just been lost or has just come."""
+_UNKNOWN_S: Final = 3.0
+"""How long a topic may be unknown to the controller: one that is being created is known to it much sooner."""
 _KEYS: Final = {"group": CoordinatorKind.GROUP, "transaction": CoordinatorKind.TRANSACTION}
 
 
@@ -60,7 +62,10 @@ class ClusterVerbs(ClientVerbs):
 
     @ends_at_caller
     def leader_of(self, topic: str, partition: int = 0, *, timeout: float = WAIT_S) -> BrokerId:
-        """Returns the leader of a partition as soon as it has one that answers. Raises WaitTimeout."""
+        """Returns the leader of a partition as soon as it has one that answers. Raises WaitTimeout.
+
+        Raises ApiError for a partition that the controller does not know within 3 s.
+        """
 
         def leader(admin: Admin) -> BrokerId | None:
             found = self._partition(admin, topic, partition).leader
@@ -185,20 +190,25 @@ class ClusterVerbs(ClientVerbs):
             return None
 
     def _partition(self, admin: Admin, topic: str, partition: int) -> ClusterPartition:
-        """Raises ApiError, which the caller waits for to pass, if it is not known."""
-        from odradek.client.core.admin.cluster_states import partition_states
+        """What a broker knows, or else the controller. Raises ApiError, for `_wait`, if it is not known."""
+        from odradek.client.core.admin.cluster import describe_cluster
 
-        wanted = TopicPartition(topic, partition)
-        for one in admin.carry_out(partition_states([topic]))[0]:
-            if one.topic_partition == wanted:
-                return one
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {wanted}")
+        try:
+            return _found(admin, TopicPartition(topic, partition), ToAny())
+        except ApiError as refused:
+            if refused.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+        controller = admin.carry_out(describe_cluster()).controller
+        if controller not in self._answering_ids():
+            raise ApiError(ErrorCode.NOT_CONTROLLER, "no broker that answers is the controller")
+        return _found(admin, TopicPartition(topic, partition), ToNode(controller))
 
     def _wait(self, ask: Callable[[Admin], T | None], otherwise: str, timeout: float) -> T:
-        """Returns the first answer that is not None. Raises WaitTimeout."""
+        """Returns the first answer that is not None. Raises WaitTimeout, and ApiError for what stays."""
         from odradek.client.administering import administering
 
         deadline, last = Deadline(timeout), ""
+        unknown: Deadline | None = None
         while not deadline.is_over():
             try:
                 with administering(own_client(self._servers()), tries_again=False) as admin:
@@ -211,8 +221,23 @@ class ClusterVerbs(ClientVerbs):
                 if refused.code not in _COMING:
                     raise
                 last = f": {refused}"
+                if refused.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    unknown = None
+                elif unknown is None:
+                    unknown = Deadline(_UNKNOWN_S)
+                elif unknown.is_over():
+                    raise
             time.sleep(_LOOK_S)
         raise WaitTimeout(f"{otherwise} after {timeout:g} s{last}")
+
+
+def _found(admin: Admin, wanted: TopicPartition, at: Destination) -> ClusterPartition:
+    from odradek.client.core.admin.cluster_states import partition_states
+
+    for one in admin.carry_out(partition_states([wanted.topic], at=at))[0]:
+        if one.topic_partition == wanted:
+            return one
+    raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {wanted}")
 
 
 def _behind(state: ClusterState, topic: str | None, brokers: int) -> list[str]:
