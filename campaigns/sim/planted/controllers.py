@@ -9,8 +9,9 @@ from campaigns.sim.planted.planting import Plant, replaced, together
 from odradek.base.ids import NO_BROKER_EPOCH
 from odradek.metadata.controller import election, membership
 from odradek.metadata.controller.broker_messages import BrokerMessages
-from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.core import Controller
+from odradek.metadata.controller.fenced_writes import FencedWrites
+from odradek.metadata.controller.settings_of_topics import SettingsOfTopics
 from odradek.metadata.image import ClusterImage, PartitionImage
 from odradek.metadata.messages import LeaderAndIsr, UpdateMetadata
 from odradek.metadata.store import Check, Failed, Multi, SetData, StoreSteps
@@ -126,11 +127,11 @@ CONTROLLERS: Final[Mapping[str, Plant]] = {
     "no UpdateMetadata for a broker that joins": replaced(BrokerMessages, "take", _no_facts_for_joiners),
     "claim not recognised": replaced(membership, "compete", _claim_not_recognised),
     "unclean election though disabled": replaced(
-        ControlledCluster, "allows_unclean", lambda original: lambda self, topic: True
+        SettingsOfTopics, "allows_unclean", lambda original: lambda self, topic: True
     ),
     "a deposed controller decides on": together(
         replaced(Controller, "_resign", lambda original: lambda self: None),
-        replaced(ControlledCluster, "commit", _unfenced_commit),
+        replaced(FencedWrites, "commit", _unfenced_commit),
     ),
     "ISR written over a newer state": replaced(IsrWriter, "write", _isr_of_any_version),
 }

@@ -6,7 +6,7 @@ from odradek.base.ids import TopicPartition
 from odradek.metadata import paths
 from odradek.metadata.controller import RequestArrived, StoreCall, TurnWanted
 from odradek.metadata.controller.broker_messages import PARTITIONS_PER_MESSAGE
-from odradek.metadata.controller.controlled_cluster import WRITES_PER_COMMIT_MAX
+from odradek.metadata.controller.fenced_writes import WRITES_PER_COMMIT_MAX
 from odradek.metadata.controller.requests import (
     CreatePartitions,
     CreateTopics,

@@ -386,7 +386,7 @@ def takes_unverified_writes(node: SimNode) -> bool:
 def elects_uncleanly(node: SimNode) -> bool:
     active = node.core.controller._controller._active
     assert active is not None
-    return active._cluster.allows_unclean("plain")
+    return active._cluster.settings.allows_unclean("plain")
 
 
 ENTRIES = {

@@ -3,7 +3,9 @@
 - `core`: `Controller`, events in, effects out: the order of events, elections won and lost.
 - `active`, `answering`, `deletions`: how the elected controller handles events, as processes.
 - `carrying_out`: decisions become writes, changes and messages.
-- `controlled_cluster`: what these share: the image, the fenced writes, the messages to brokers.
+- `controlled_cluster`: what these share: the image, how partitions change in it, the messages to brokers.
+- `fenced_writes`: how they write: all or nothing, while no other controller was elected.
+- `settings_of_topics`: the settings that they decide by.
 - `replica_reports`: what live brokers have said of their replicas.
 - `events`, `event_queue`: the events and effects themselves, and the events that wait.
 - `decision`: the answer for one subject of a request, and what must happen before it is sent.

@@ -182,7 +182,7 @@ class ActiveController:
                 is_whole = is_whole and set(known.value.log_dir_ids) <= set(broker.log_dir_ids)
 
         def readmitted(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
-            online, min_isr = self._cluster.online(named), self._cluster.min_isr(named, partition)
+            online, min_isr = self._cluster.online(named), self._cluster.settings.min_isr(named, partition)
             held_here = {one: trusted for one, trusted in returned.items() if one in partition.replicas}
             return election.readmit(partition, held_here, online, min_isr)
 
@@ -202,6 +202,8 @@ class ActiveController:
         document = codec.encode_log_dirs(
             LogDirsDocument(broker.epoch, broker.log_dir_ids, broker.boot_id, broker.missing_dir_ids)
         )
-        failed = yield from self._cluster.commit((Put(paths.known_log_dirs(broker.broker_id), document),))
+        failed = yield from self._cluster.writes.commit(
+            (Put(paths.known_log_dirs(broker.broker_id), document),)
+        )
         if failed is not None:
             raise StoreRefused(failed)

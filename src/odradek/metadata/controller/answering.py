@@ -12,7 +12,7 @@ from odradek.metadata import codec, paths
 from odradek.metadata.controller import leader_moves
 from odradek.metadata.controller.carrying_out import ITEMS_PER_DECISION, CarryingOut, Outcome
 from odradek.metadata.controller.config_changes import decide_configs
-from odradek.metadata.controller.controlled_cluster import UNCLEAN_ELECTION, ControlledCluster
+from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.decision import Decisions
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.partition_creation import decide_more_partitions
@@ -35,6 +35,7 @@ from odradek.metadata.controller.requests import (
     ResourceOutcomes,
     TopicOutcomes,
 )
+from odradek.metadata.controller.settings_of_topics import UNCLEAN_ELECTION
 from odradek.metadata.controller.topic_creation import decide_creation
 from odradek.metadata.controller.topic_deletion import decide_deletion
 from odradek.metadata.startup import read_document
@@ -153,7 +154,7 @@ class RequestAnswering:
                 decision = decide_producer_ids(request.broker_id, None, 0)
             else:
                 decision = decide_producer_ids(request.broker_id, last.value, last.stat.version)
-            failed = yield from self._cluster.commit(decision.writes)
+            failed = yield from self._cluster.writes.commit(decision.writes)
             if failed is None:
                 return decision.outcome
         raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "others keep taking producer ids; try again")

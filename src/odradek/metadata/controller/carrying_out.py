@@ -64,7 +64,7 @@ class CarryingOut:
             if pace.is_over(ITEMS_PER_DECISION):
                 yield None
             decision = self._fitted(decided)
-            if batch and writes + len(decision.writes) > self._cluster.writes_max:
+            if batch and writes + len(decision.writes) > self._cluster.writes.most:
                 outcomes += yield from self._carry_out_batch(batch, conflict)
                 batch, writes = [], 0
             batch.append(decision)
@@ -75,7 +75,7 @@ class CarryingOut:
 
     def _fitted(self, decision: Decision[Outcome]) -> Decision[Outcome]:
         """The decision with no more in its first write than the store takes; the rest follows it."""
-        most, writes = self._cluster.writes_max, decision.writes
+        most, writes = self._cluster.writes.most, decision.writes
         if len(writes) <= most:
             return decision
         return replace(decision, writes=writes[:most], more_writes=chain(writes[most:], decision.more_writes))
@@ -88,13 +88,13 @@ class CarryingOut:
         if len(batch) > 1:
             writes = [write for decision in batch for write in decision.writes]
             if writes:
-                failed = yield from self._cluster.commit(writes, expect_new=True)
+                failed = yield from self._cluster.writes.commit(writes, expect_new=True)
         pace = Pace()
         for decision in batch:
             if pace.is_over(ITEMS_PER_DECISION):
                 yield None
             if decision.writes and (failed is not None or len(batch) == 1):
-                refused = yield from self._cluster.commit(decision.writes)
+                refused = yield from self._cluster.writes.commit(decision.writes)
                 if refused is not None:
                     outcomes.append(_failure(decision.outcome, refused, conflict))
                     continue
@@ -105,8 +105,8 @@ class CarryingOut:
     def _finish(self, decision: Decision[Outcome]) -> StoreSteps[None]:
         """Write what did not fit into the first write, then apply the decision to the image."""
         rest = iter(decision.more_writes)
-        while writes := tuple(islice(rest, self._cluster.writes_max)):
-            failed = yield from self._cluster.commit(writes)
+        while writes := tuple(islice(rest, self._cluster.writes.most)):
+            failed = yield from self._cluster.writes.commit(writes)
             if failed is not None:
                 # Half of the subject is in the store: only reading it again shows its present state.
                 raise StoreRefused(failed)

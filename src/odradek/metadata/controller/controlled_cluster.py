@@ -1,7 +1,6 @@
-"""The state of one elected controller: the image, its fenced writes, and the messages that follow.
+"""The state of one elected controller: the image, how partitions change in it, the messages that follow.
 
-Every write is one atomic batch that begins with a check of the controller epoch: a controller that was
-deposed without noticing changes nothing (Deposed). A partition's state is written only if its version is the
+A partition's state is written only if its version is the
 expected one, since leaders write their ISR there, too (R2); if another write came first, the controller reads
 and decides again.
 """
@@ -10,68 +9,35 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from odradek.base.errors import OdradekError
 from odradek.base.execution import ITEMS_PER_STEP, Pace, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
-from odradek.base.settings import TOPIC_SETTINGS
-from odradek.base.values import value
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
 from odradek.metadata.controller.broker_messages import BrokerMessages
-from odradek.metadata.controller.decision import DecidedWrite, Put
 from odradek.metadata.controller.events import Effect, ElectedUncleanly, ImageChanged, SendToBroker
+from odradek.metadata.controller.fenced_writes import CHANGED_BY_ANOTHER, FencedWrites
 from odradek.metadata.controller.replica_reports import ReplicaReports
 from odradek.metadata.controller.replica_states import Replica
+from odradek.metadata.controller.settings_of_topics import SettingsOfTopics
 from odradek.metadata.controller.topic_creation import new_partition
-from odradek.metadata.controller.unknown_outcomes import was_executed
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, PartitionChanged, PartitionImage
 from odradek.metadata.messages import LogEnd, StopReplica, size_of
 from odradek.metadata.startup import load_states
 from odradek.metadata.store import (
-    Check,
     Create,
-    Existence,
-    Exists,
-    Failed,
-    Fault,
-    Multi,
     SetData,
-    StoreLimits,
     StoreRefused,
     StoreSteps,
-    WriteOperation,
     ensure,
 )
 
-WRITES_PER_COMMIT_MAX: Final = 200
-"""What the controller writes at once where the store would take more: made and applied at once."""
 STATES_PER_WRITE_MAX = 100
-STATE_BYTES_MAX = 2_048
-"""More than a partition's state and its path take: a topic's name and 100 replicas."""
 ASSIGNED_PER_STATE: Final = 40
 """How many partitions of a topic's node take the room of one state."""
 ATTEMPTS_MAX = 10
 
 Successor: TypeAlias = Callable[[TopicPartition, PartitionImage], PartitionImage | None]
 """What a partition must become, or None for no change."""
-
-_CHANGED_BY_ANOTHER = (Fault.BAD_VERSION, Fault.NO_NODE)
-_OUTCOME_UNKNOWN = (Fault.CONNECTION_LOSS, Fault.SESSION_EXPIRED, Fault.STORE_FAILED)
-
-UNCLEAN_ELECTION: Final = "unclean.leader.election.enable"
-MIN_ISR: Final = "min.insync.replicas"
-
-
-@value
-class TopicDefaults:
-    """What the file of the controller's broker says about the settings of topics."""
-
-    unclean_election: bool
-    min_isr: int
-
-
-class Deposed(OdradekError):
-    """Another controller has raised the epoch: nothing was written."""
 
 
 class ControlledCluster:
@@ -80,41 +46,23 @@ class ControlledCluster:
     def __init__(
         self,
         image: ClusterImage,
-        epoch_version: int,
+        writes: FencedWrites,
+        settings: SettingsOfTopics,
         effects: list[Effect],
         message_ids: Iterator[int],
-        *,
-        limits: StoreLimits,
-        broker_id: BrokerId,
-        topic_defaults: TopicDefaults,
     ) -> None:
         # The cluster as the store has it, but for what a process is just writing.
         self.image = image
-        # The version of /controller_epoch that this controller wrote: the fence of all its writes.
-        self._epoch_version = epoch_version
-        self._limits = limits
+        self.writes = writes
+        self.settings = settings
         # Where effects go; the core takes them from there.
         self._effects = effects
         # Numbers for messages, never used twice in the life of the broker.
         self._message_ids = message_ids
-        # The broker that this controller is part of: its settings hold for the whole cluster.
-        self._broker_id = broker_id
-        # The settings of topics about which the store says nothing.
-        self._topic_defaults = topic_defaults
         # The messages to send to brokers at the end of this process; empty between processes.
         self.messages = BrokerMessages()
         # What brokers have said of their replicas.
         self.reports = ReplicaReports()
-
-    @property
-    def writes_max(self) -> int:
-        """How many writes of partitions' nodes one commit takes, behind its fence.
-
-        An even number, as the two nodes of a partition go together, and at least 4, which is how many nodes a
-        topic has of its own: a store that takes fewer refuses them.
-        """
-        fitting = min(self._limits.multi_operations_max - 1, self._limits.multi_bytes_max // STATE_BYTES_MAX)
-        return max(4, min(WRITES_PER_COMMIT_MAX, fitting) // 2 * 2)
 
     def online(self, named: TopicPartition) -> dict[BrokerId, None]:
         """The brokers whose replica of a partition may lead it, or leads it until it stops."""
@@ -163,8 +111,8 @@ class ControlledCluster:
 
     def settled(self, named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
         """The `Successor` that `settle_all` writes."""
-        ends = self.log_ends(named, partition) if self.allows_unclean(named.topic) else None
-        return election.settle(partition, self.online(named), self.min_isr(named, partition), ends)
+        ends = self.log_ends(named, partition) if self.settings.allows_unclean(named.topic) else None
+        return election.settle(partition, self.online(named), self.settings.min_isr(named, partition), ends)
 
     def distrusted(self, broker_id: BrokerId) -> Successor:
         """The `Successor` of partitions of which a broker has no log that can be used (R15)."""
@@ -177,29 +125,6 @@ class ControlledCluster:
             return replace(after, state_version=partition.state_version + 1)
 
         return successor
-
-    def allows_unclean(self, topic: str) -> bool:
-        """Whether a replica out of sync may lead when no other is left."""
-        text = self._override(topic, UNCLEAN_ELECTION)
-        if text is None:
-            return self._topic_defaults.unclean_election
-        return bool(TOPIC_SETTINGS[UNCLEAN_ELECTION].parse(text))
-
-    def min_isr(self, named: TopicPartition, partition: PartitionImage) -> int:
-        """How many must be in sync for acks=all: at most all replicas, as for the leader (P3, R7)."""
-        text = self._override(named.topic, MIN_ISR)
-        least = self._topic_defaults.min_isr if text is None else _whole(MIN_ISR, text)
-        return min(least, len(partition.replicas))
-
-    def _override(self, topic: str, setting: str) -> str | None:
-        """A topic's setting as the store has it, for the topic or for brokers."""
-        image = self.image
-        layers = (
-            image.topic_config(topic),
-            image.broker_config(self._broker_id),
-            image.default_broker_config,
-        )
-        return next((overrides[setting] for overrides in layers if setting in overrides), None)
 
     def note_log_ends(
         self, broker_id: BrokerId, ends: Mapping[TopicPartition, LogEnd]
@@ -263,7 +188,7 @@ class ControlledCluster:
         self, successors: Iterable[tuple[TopicPartition, PartitionImage]]
     ) -> Iterator[list[tuple[TopicPartition, PartitionImage]]]:
         """The successors in chunks that fit into a write each, with the nodes of the topics they reassign."""
-        most = min(STATES_PER_WRITE_MAX, self.writes_max)
+        most = min(STATES_PER_WRITE_MAX, self.writes.most)
         chunk: list[tuple[TopicPartition, PartitionImage]] = []
         reassigned: set[str] = set()
         size = 0
@@ -302,9 +227,9 @@ class ControlledCluster:
     def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> StoreSteps[bool]:
         """Write states all or none; False when a leader has written one of them meanwhile."""
         writes = [*self._topic_writes(states), *(yield from stepwise(states, _state_write))]
-        failed = yield from self.commit(writes)
+        failed = yield from self.writes.commit(writes)
         if failed is not None:
-            if failed.fault not in _CHANGED_BY_ANOTHER:
+            if failed.fault not in CHANGED_BY_ANOTHER:
                 raise StoreRefused(failed)
             return False
         for named, state in states:
@@ -370,42 +295,9 @@ class ControlledCluster:
             state = Create(
                 paths.partition_state(*named), codec.encode_state(fresh, self.image.controller_epoch)
             )
-            if (yield from self.commit((state,))) is None:
+            if (yield from self.writes.commit((state,))) is None:
                 self.apply(PartitionChanged(*named, fresh))
                 self.messages.partition_changed(self.image, named, is_new=True)
-
-    def commit(
-        self, writes: Sequence[DecidedWrite], *, expect_new: bool = False
-    ) -> StoreSteps[Failed | None]:
-        """Write all or nothing under the epoch's fence; the failure's index is that of the write.
-
-        `expect_new` makes the nodes that are likely new without a look; it fails when one is there.
-
-        A write whose answer was lost is looked up, and made again if it was not executed. Raises Deposed, and
-        StoreRefused when it stays unknown whether it was written.
-        """
-        resolved: list[WriteOperation] = [Check(paths.CONTROLLER_EPOCH, self._epoch_version)]
-        for write in writes:
-            if isinstance(write, Put) and expect_new and write.is_likely_new:
-                write = Create(write.path, write.data)
-            elif isinstance(write, Put):
-                write = yield from _resolved(write)
-            resolved.append(write)
-        result = yield Multi(tuple(resolved))
-        for _ in range(ATTEMPTS_MAX):
-            if not (isinstance(result, Failed) and result.fault is Fault.CONNECTION_LOSS):
-                break
-            if (yield from was_executed(resolved[1:], result)):
-                return None
-            result = yield Multi(tuple(resolved))
-        if not isinstance(result, Failed):
-            return None
-        if result.fault in _OUTCOME_UNKNOWN:
-            raise StoreRefused(result)
-        # A write that is too large for the store names its first node, too, and deposes nobody.
-        if result.path == paths.CONTROLLER_EPOCH and result.fault in _CHANGED_BY_ANOTHER:
-            raise Deposed(f"the controller epoch is above {self.image.controller_epoch}")
-        return replace(result, index=result.index - 1)
 
     def apply(self, *changes: Change) -> None:
         """Apply changes to the image, and add the effect ImageChanged."""
@@ -465,12 +357,6 @@ class ControlledCluster:
         self.reports.forget_broker(broker_id)
 
 
-def _whole(setting: str, text: str) -> int:
-    number = TOPIC_SETTINGS[setting].parse(text)
-    assert isinstance(number, int), f"{setting} is a whole number"
-    return number
-
-
 def _check_succession(named: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
     """One write replaces one state (R2), and its epoch lets brokers tell it from the one before (R5a)."""
     assert after.state_version == before.state_version + 1, f"{named}: {before} is not followed by {after}"
@@ -486,11 +372,3 @@ def _state_write(changed: tuple[TopicPartition, PartitionImage]) -> SetData:
     named, state = changed
     data = codec.encode_state(state, state.controller_epoch)
     return SetData(paths.partition_state(*named), data, state.state_version - 1)
-
-
-def _resolved(put: Put) -> StoreSteps[WriteOperation]:
-    existence = yield Exists(put.path)
-    if isinstance(existence, Failed):
-        raise StoreRefused(existence)
-    assert isinstance(existence, Existence), existence
-    return Create(put.path, put.data) if existence.stat is None else SetData(put.path, put.data)

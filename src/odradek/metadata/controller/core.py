@@ -30,7 +30,7 @@ from odradek.metadata import paths
 from odradek.metadata.controller import membership
 from odradek.metadata.controller.active import ActiveController
 from odradek.metadata.controller.answering import ControllerSettings
-from odradek.metadata.controller.controlled_cluster import ControlledCluster, Deposed, TopicDefaults
+from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.event_queue import EventQueue
 from odradek.metadata.controller.events import (
     BrokerAnswered,
@@ -48,7 +48,9 @@ from odradek.metadata.controller.events import (
     TurnCame,
     TurnWanted,
 )
+from odradek.metadata.controller.fenced_writes import Deposed, FencedWrites
 from odradek.metadata.controller.requests import Refused
+from odradek.metadata.controller.settings_of_topics import SettingsOfTopics
 from odradek.metadata.image import BrokerImage, ClusterImage, ClusterNamed
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import (
@@ -292,14 +294,15 @@ class Controller:
         self._epoch_version = epoch_version
         cluster = ControlledCluster(
             self.image,
-            epoch_version,
+            FencedWrites(self.image.controller_epoch, epoch_version, self._limits),
+            SettingsOfTopics(
+                self.image,
+                broker_id,
+                unclean_election=self._settings.unclean_leader_election_enable,
+                min_isr=self._settings.min_insync_replicas,
+            ),
             self._effects,
             self._message_ids,
-            limits=self._limits,
-            broker_id=broker_id,
-            topic_defaults=TopicDefaults(
-                self._settings.unclean_leader_election_enable, self._settings.min_insync_replicas
-            ),
         )
         self._active = ActiveController(cluster, self._settings, self._chance)
         self._is_stale = False

@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 @value
 class Put:
-    """Make the node or replace its data, whichever is needed; `ControlledCluster.commit` finds out which."""
+    """Make the node or replace its data, whichever is needed; `FencedWrites.commit` finds out which."""
 
     path: str
     data: bytes

@@ -86,7 +86,7 @@ class TopicDeletions:
             topic = self._cluster.image.topics[name]
             leaving = _Leaving(topic, (yield from self._remove_partitions(topic)))
             size = len(leaving.removals(has_config=True))
-            is_full = len(together) == TOPICS_PER_WRITE or writes + size > self._cluster.writes_max
+            is_full = len(together) == TOPICS_PER_WRITE or writes + size > self._cluster.writes.most
             if together and is_full:
                 yield from self._remove_together(together)
                 together, writes = [], 0
@@ -100,18 +100,18 @@ class TopicDeletions:
 
         The topic's mark stays until its own nodes are deleted: a controller elected in between continues.
         """
-        removals, most = iter(partition_removals(topic)), self._cluster.writes_max
+        removals, most = iter(partition_removals(topic)), self._cluster.writes.most
         while pairs := list(islice(removals, most)):
             if len(pairs) + len(topic_removals(topic, has_config=True)) <= most:
                 return pairs
-            failed = yield from self._cluster.commit(pairs)
+            failed = yield from self._cluster.writes.commit(pairs)
             if failed is not None:
                 raise StoreRefused(failed)
         return []
 
     def _remove_together(self, together: Sequence["_Leaving"]) -> StoreSteps[None]:
         """Remove what is left of these topics. Where that fails, one has no config node: each goes alone."""
-        failed = yield from self._cluster.commit(
+        failed = yield from self._cluster.writes.commit(
             [removal for leaving in together for removal in leaving.removals(has_config=True)]
         )
         for leaving in together:
@@ -125,7 +125,7 @@ class TopicDeletions:
         if isinstance(config, Failed):
             raise StoreRefused(config)
         assert isinstance(config, Existence), config
-        failed = yield from self._cluster.commit(leaving.removals(has_config=config.stat is not None))
+        failed = yield from self._cluster.writes.commit(leaving.removals(has_config=config.stat is not None))
         if failed is not None:
             raise StoreRefused(failed)
 

@@ -55,7 +55,7 @@ def elect(cluster: ControlledCluster, request: ElectLeaders) -> StoreSteps[Parti
             candidates.append(named)
 
     def elected(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
-        online, min_isr = cluster.online(named), cluster.min_isr(named, partition)
+        online, min_isr = cluster.online(named), cluster.settings.min_isr(named, partition)
         if preferred:
             return election.elect_preferred(partition, online, min_isr)
         return election.elect_offline(partition, online, min_isr, cluster.log_ends(named, partition))
@@ -100,7 +100,7 @@ def shut_down(cluster: ControlledCluster, request: ControlledShutdown) -> StoreS
     cluster.apply(BrokerStopping(stopping))
 
     def without(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
-        online, min_isr = cluster.online(named), cluster.min_isr(named, partition)
+        online, min_isr = cluster.online(named), cluster.settings.min_isr(named, partition)
         if partition.leader == stopping:
             return election.elect_for_shutdown(partition, online, image.stopping, min_isr)
         return election.release(partition, online, min_isr, is_first=is_first)
@@ -139,7 +139,7 @@ def rebalance(cluster: ControlledCluster, request: RebalanceLeaders) -> StoreSte
     def elected(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
         if not _has_another_leader(partition):
             return None
-        online, min_isr = cluster.online(named), cluster.min_isr(named, partition)
+        online, min_isr = cluster.online(named), cluster.settings.min_isr(named, partition)
         return election.elect_preferred(partition, online, min_isr)
 
     changed = yield from cluster.rewrite(able[: request.elections_max], elected)

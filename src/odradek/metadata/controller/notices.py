@@ -57,7 +57,7 @@ def read_notices(notices: Sequence[str], decode: Callable[[bytes], T]) -> StoreS
 def delete_notices(cluster: ControlledCluster, notices: Iterable[str]) -> StoreSteps[None]:
     """Delete notices that have been taken in. Raises Deposed and StoreRefused."""
     for path in notices:
-        failed = yield from cluster.commit((Delete(path),))
+        failed = yield from cluster.writes.commit((Delete(path),))
         if failed is not None and failed.fault is not Fault.NO_NODE:
             raise StoreRefused(failed)
 

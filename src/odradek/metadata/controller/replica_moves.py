@@ -117,12 +117,14 @@ class ReplicaMoves:
     ) -> PartitionImage | None:
         online = self._cluster.online(named)
         return reassignment.reassigned(
-            partition, target, online, lambda shaped: self._cluster.min_isr(named, shaped)
+            partition, target, online, lambda shaped: self._cluster.settings.min_isr(named, shaped)
         )
 
     def _completed(self, named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
         online = self._cluster.online(named)
-        return reassignment.completed(partition, online, lambda shaped: self._cluster.min_isr(named, shaped))
+        return reassignment.completed(
+            partition, online, lambda shaped: self._cluster.settings.min_isr(named, shaped)
+        )
 
     def _watch(self, changed: Sequence[TopicPartition]) -> StoreSteps[None]:
         """Follow the reassignments that have begun; the states are read, as a leader may have been quick."""
