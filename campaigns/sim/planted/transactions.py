@@ -16,11 +16,11 @@ from odradek.server.node.coordinators.transaction_admission import TransactionAd
 
 
 def _first_partition_only(original: Any) -> Any:
-    def take(self: Transaction, record: TransactionRecord) -> None:
+    def apply(self: Transaction, record: TransactionRecord) -> None:
         original(self, record)
         self.unmarked = dict(list(self.unmarked.items())[:1])
 
-    return take
+    return apply
 
 
 def _prepared_left_alone(original: Any) -> Any:
@@ -85,7 +85,7 @@ def _no_second_attempt(original: Any) -> Any:
 
 
 TRANSACTIONS: Final[Mapping[str, Plant]] = {
-    "marker to the first partition only": replaced(Transaction, "take", _first_partition_only),
+    "marker to the first partition only": replaced(Transaction, "apply", _first_partition_only),
     "no marker again where one was refused": replaced(MarkerDelivery, "_retry", _no_second_attempt),
     "PrepareCommit forgotten at a failover": replaced(transaction_coordinator, "load", _prepared_left_alone),
     "a commit answered before it is replicated": replaced(PartitionLog, "answer", _answered_at_append),

@@ -47,7 +47,7 @@ class Bench:
 
         self.steps[member_id] = [steps(outcome) for outcome in attempts]  # type: ignore[misc]
         request = ConsumerGroupHeartbeatRequest(group_id, member_id)
-        self.heartbeats.take(Heartbeat(request, 1, CALLER, answer))
+        self.heartbeats.handle(Heartbeat(request, 1, CALLER, answer))
 
     def _handle(self, heartbeat: Heartbeat) -> Steps[bool]:
         return self.steps[heartbeat.request.member_id].pop(0)

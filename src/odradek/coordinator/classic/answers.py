@@ -5,7 +5,7 @@ from collections.abc import Callable
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
 from odradek.coordinator.runtime.answers import HeldAnswer
-from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
+from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, client_error
 from odradek.wire.messages.join_group import JoinGroupResponse
 from odradek.wire.messages.sync_group import SyncGroupResponse
 
@@ -13,13 +13,15 @@ from odradek.wire.messages.sync_group import SyncGroupResponse
 def join_answer(respond: RespondToJoin, response: JoinGroupResponse) -> HeldAnswer[JoinGroupResponse]:
     """The answer to a JoinGroup."""
     member_id = response.member_id
-    return HeldAnswer(respond, response, lambda error: refused_join(member_id, told(GROUP_ERRORS, error)))
+    return HeldAnswer(
+        respond, response, lambda error: refused_join(member_id, client_error(GROUP_ERRORS, error))
+    )
 
 
 def sync_answer(respond: RespondToSync, response: SyncGroupResponse) -> HeldAnswer[SyncGroupResponse]:
     """The answer to a SyncGroup."""
     return HeldAnswer(
-        respond, response, lambda error: SyncGroupResponse(error_code=told(GROUP_ERRORS, error))
+        respond, response, lambda error: SyncGroupResponse(error_code=client_error(GROUP_ERRORS, error))
     )
 
 
@@ -34,4 +36,4 @@ def refused_join(member_id: str, code: ErrorCode) -> JoinGroupResponse:
 
 
 def _told(error: ErrorCode) -> ErrorCode:
-    return told(GROUP_ERRORS, error)
+    return client_error(GROUP_ERRORS, error)

@@ -90,7 +90,7 @@ class ClassicMembership:
         found = outcome(self.state, event)
         return found if isinstance(found, ErrorCode) else ErrorCode.NONE
 
-    def take(self, event: GroupEvent) -> None:
+    def apply(self, event: GroupEvent) -> None:
         """Apply an event that `may` allows: the group enters the next state."""
         found = outcome(self.state, event)
         assert isinstance(found, GroupState), f"it was not asked whether {event.value}: {found.name}"
@@ -215,10 +215,10 @@ class ClassicMembership:
         self.generation += 1
         self.has_newcomers = False
         if self.members:
-            self.take(GroupEvent.ALL_JOINED)
+            self.apply(GroupEvent.ALL_JOINED)
             self.protocol_name = self.choose_protocol()
         else:
-            self.take(GroupEvent.NOBODY_JOINED)
+            self.apply(GroupEvent.NOBODY_JOINED)
             self.protocol_name = None
 
     def subscribed_topics(self) -> frozenset[str] | None:

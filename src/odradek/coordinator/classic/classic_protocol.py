@@ -26,7 +26,7 @@ from odradek.coordinator.classic.effects import (
     StartSession,
 )
 from odradek.coordinator.classic.group_purgatories import GroupPurgatories
-from odradek.coordinator.classic.heartbeats import end_session, hear
+from odradek.coordinator.classic.heartbeats import end_session, handle_heartbeat
 from odradek.coordinator.classic.joining import join
 from odradek.coordinator.classic.leaving import leave
 from odradek.coordinator.classic.member import Member, RespondToJoin, RespondToSync
@@ -35,7 +35,7 @@ from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.classic.syncing import sync
 from odradek.coordinator.classic.terms import Caller, Terms
 from odradek.coordinator.runtime.answers import AnyHeldAnswer, HeldAnswer
-from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
+from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, client_error
 from odradek.coordinator.runtime.trampoline import Step
 from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import MemberIdentity
@@ -78,9 +78,11 @@ class ClassicProtocol:
         """SyncGroup."""
         self._carry_out_all(sync(self.membership, request, respond))
 
-    def hear(self, event: GroupEvent, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
+    def handle_heartbeat(
+        self, event: GroupEvent, member_id: str, instance_id: str | None, generation: int
+    ) -> ErrorCode:
         """Apply a Heartbeat or an OffsetCommit to the member's session; returns the code to answer with."""
-        code, effects = hear(self.membership, event, member_id, instance_id, generation)
+        code, effects = handle_heartbeat(self.membership, event, member_id, instance_id, generation)
         self._carry_out_all(effects)
         return code
 
@@ -118,7 +120,7 @@ class ClassicProtocol:
 
     def _closed(self, code: ErrorCode) -> ClassicEffects:
         group = self.membership
-        group.take(GroupEvent.CLOSED)
+        group.apply(GroupEvent.CLOSED)
         effects: ClassicEffects = []
         for member in group.members.values():
             effects += dismiss(group, member, code)
@@ -167,7 +169,7 @@ class ClassicProtocol:
                 self._purgatories.syncs.try_complete_else_watch(late, [self.membership.group_id])
             case Persist(snapshot, then):
                 error = self._persistence.persist(self.membership.group_id, snapshot)
-                for following in then(told(GROUP_ERRORS, error)):
+                for following in then(client_error(GROUP_ERRORS, error)):
                     self._carry_out(following)
 
     def _start_session(self, member_id: str, timeout_ms: int) -> None:

@@ -11,7 +11,7 @@ from odradek.coordinator.classic.rebalancing import drop
 from odradek.coordinator.classic.states import GroupEvent, GroupState
 
 
-def hear(
+def handle_heartbeat(
     group: ClassicMembership, event: GroupEvent, member_id: str, instance_id: str | None, generation: int
 ) -> tuple[ErrorCode, ClassicEffects]:
     """Handle HEARTBEAT or COMMITS; returns the code to answer with, and the session that begins."""

@@ -25,7 +25,7 @@ from odradek.wire.messages.sync_group import SyncGroupResponse
 def rebalance(group: ClassicMembership, event: GroupEvent) -> ClassicEffects:
     """Apply `event`, and begin a join phase unless one is under way."""
     before = group.state
-    group.take(event)
+    group.apply(event)
     assert group.is_rebalancing, f"{event} leads to {group.state}"
     if before is GroupState.PREPARING_REBALANCE:
         return []

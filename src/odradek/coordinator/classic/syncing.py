@@ -20,7 +20,7 @@ def sync(group: ClassicMembership, request: SyncGroupRequest, respond: RespondTo
     found = _syncing_member(group, request)
     if isinstance(found, ErrorCode):
         return [sync_answer(respond, SyncGroupResponse(error_code=found))]
-    group.take(GroupEvent.SYNCS)
+    group.apply(GroupEvent.SYNCS)
     group.unsynced.pop(found.member_id, None)
     if group.state is GroupState.STABLE:
         return [
@@ -68,7 +68,7 @@ def _assign(group: ClassicMembership, request: SyncGroupRequest) -> Persist:
             return effects + rebalance(group, GroupEvent.ASSIGNMENT_LOST)
         for member in group.members.values():
             member.assignment = assignments.get(member.member_id, b"")
-        group.take(GroupEvent.ASSIGNED)
+        group.apply(GroupEvent.ASSIGNED)
         return answer_syncs(group, ErrorCode.NONE)
 
     return Persist(group.snapshot(assignments), appended)

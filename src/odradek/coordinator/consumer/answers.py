@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.runtime.answers import HeldAnswer
-from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
+from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, client_error
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 
 RespondToHeartbeat: TypeAlias = Callable[[ConsumerGroupHeartbeatResponse], None]
@@ -24,4 +24,4 @@ def refused_heartbeat(code: ErrorCode, words: str = "") -> ConsumerGroupHeartbea
 
 
 def _refused(error: ErrorCode) -> ConsumerGroupHeartbeatResponse:
-    return refused_heartbeat(told(CONSUMER_ERRORS, error))
+    return refused_heartbeat(client_error(CONSUMER_ERRORS, error))

@@ -119,7 +119,9 @@ def sync(
     return [Synced(member.member_id), session, sync_answer(respond, response)]
 
 
-def beat(group: ConsumerMembership, request: HeartbeatRequest, respond: RespondWithCode) -> ConsumerEffects:
+def heartbeat(
+    group: ConsumerMembership, request: HeartbeatRequest, respond: RespondWithCode
+) -> ConsumerEffects:
     """Handle a Heartbeat. Raises ApiError."""
     member, terms = _find(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)

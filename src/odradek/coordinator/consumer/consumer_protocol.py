@@ -44,7 +44,7 @@ from odradek.coordinator.consumer.presence import Presence
 from odradek.coordinator.consumer.states import MemberState
 from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.runtime.answers import AnyHeldAnswer, HeldAnswer
-from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
+from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, client_error
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 NEVER_LOOKED: Final = -1
@@ -101,7 +101,7 @@ class ConsumerProtocol:
 
     # --- requests
 
-    def heard(
+    def handle_heartbeat(
         self,
         draft: Draft,
         request: ConsumerGroupHeartbeatRequest,
@@ -136,7 +136,7 @@ class ConsumerProtocol:
 
     # --- steps
 
-    def take(self, step: Step) -> ApiError | None:
+    def run(self, step: Step) -> ApiError | None:
         """Run a step; returns the error for its members, or None."""
         draft = self.draft()
         try:
@@ -183,7 +183,7 @@ class ConsumerProtocol:
         """`commit`; raises ApiError with the error for the members if the log has one."""
         error = self.commit(draft, effects)
         if error is not ErrorCode.NONE:
-            raise ApiError(told(CONSUMER_ERRORS, error))
+            raise ApiError(client_error(CONSUMER_ERRORS, error))
 
     # --- effects
 
@@ -221,7 +221,7 @@ class ConsumerProtocol:
             return []
 
         def step() -> None:
-            if self.take(expel) is not None and is_open():
+            if self.run(expel) is not None and is_open():
                 # The removal could not be written: the member gets another session timeout.
                 self._watch.prolong(member_id, is_open, self._session_timeout_ms(member_id))
 

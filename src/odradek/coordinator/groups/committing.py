@@ -30,7 +30,7 @@ from odradek.coordinator.groups.log_records import batch_builder, offset_record,
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.shard import Shard, stamped
 from odradek.coordinator.runtime.answers import HeldAnswer, final
-from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
+from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, client_error
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ def check_committer(
         return ErrorCode.NONE
     if generation < 0 and not member_id and instance_id is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    return group.classic.hear(GroupEvent.COMMITS, member_id, instance_id, generation)
+    return group.classic.handle_heartbeat(GroupEvent.COMMITS, member_id, instance_id, generation)
 
 
 def _assignment_of(partitions: Iterable[TopicPartition], topics: Topics) -> Assignment:
@@ -110,7 +110,7 @@ def commit(
     accepted = {key: offset for key, offset in offsets.items() if codes[key] is ErrorCode.NONE}
 
     def refused(error: ErrorCode) -> Codes:
-        return {**codes, **dict.fromkeys(accepted, told(OFFSET_ERRORS, error))}
+        return {**codes, **dict.fromkeys(accepted, client_error(OFFSET_ERRORS, error))}
 
     if not accepted:
         shard.forget_if_void(group)
@@ -203,7 +203,7 @@ def commit_prepared(
     codes, accepted = prepared.codes, prepared.accepted
 
     def refused(error: ErrorCode) -> Codes:
-        return {**codes, **dict.fromkeys(accepted, told(OFFSET_ERRORS, error))}
+        return {**codes, **dict.fromkeys(accepted, client_error(OFFSET_ERRORS, error))}
 
     if not accepted:
         shard.forget_if_void(group)
@@ -268,7 +268,7 @@ def delete_offsets(
         result = shard.append([offset_tombstone(group.group_id, key) for key in doomed])
         if result.error is ErrorCode.NONE:
             _forget(shard, group, doomed, result.base_offset)
-        codes.update(dict.fromkeys(doomed, told(OFFSET_ERRORS, result.error)))
+        codes.update(dict.fromkeys(doomed, client_error(OFFSET_ERRORS, result.error)))
     return codes
 
 

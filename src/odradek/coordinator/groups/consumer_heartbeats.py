@@ -56,7 +56,7 @@ class ConsumerHeartbeats:
         self._waiting: dict[str, deque[Heartbeat]] = {}
         """The heartbeats that wait, by the id of the group whose draft is under way."""
 
-    def take(self, heartbeat: Heartbeat) -> None:
+    def handle(self, heartbeat: Heartbeat) -> None:
         """Handle a heartbeat."""
         self._trampoline.run(partial(self._begin, heartbeat))
 
@@ -92,7 +92,7 @@ class ConsumerHeartbeats:
 
     def _resume(self, waiting: deque[Heartbeat]) -> Steps[None]:
         for heartbeat in waiting:
-            self.take(heartbeat)
+            self.handle(heartbeat)
             yield
 
     def _in_trampoline(self, run: Callable[[Steps[bool]], bool | None], steps: Steps[bool]) -> bool | None:

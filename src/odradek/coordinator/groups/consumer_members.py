@@ -20,7 +20,7 @@ from odradek.coordinator.consumer.answers import (
     heartbeat_answer,
     refused_heartbeat,
 )
-from odradek.coordinator.consumer.classic_members import beat, join, leave, sync
+from odradek.coordinator.consumer.classic_members import heartbeat, join, leave, sync
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.draft import Draft
@@ -37,7 +37,7 @@ from odradek.wire.messages.leave_group import MemberIdentity
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 
-def hear(
+def handle_consumer_heartbeat(
     shard: Shard, request: ConsumerGroupHeartbeatRequest, caller: Caller, respond: RespondToHeartbeat
 ) -> Steps[bool]:
     """Handle a valid ConsumerGroupHeartbeat, with the append and the answer in the last step.
@@ -71,7 +71,7 @@ def _advance(
     respond: RespondToHeartbeat,
 ) -> Steps[bool]:
     draft = consumer.draft()
-    effects = yield from consumer.heard(draft, request, caller, respond)
+    effects = yield from consumer.handle_heartbeat(draft, request, caller, respond)
     if shard.is_closed or group.consumer is not consumer or not consumer.is_current(draft):
         return False
     consumer.commit_or_refuse(draft, effects)
@@ -96,7 +96,7 @@ def _upgrade(
         draft.before.append(group_tombstone(group.group_id))
     try:
         draft.put_all(upgraded(group.membership, shard.surroundings))
-        steps = consumer.heard(draft, request, caller, respond)
+        steps = consumer.handle_heartbeat(draft, request, caller, respond)
         effects = exhaust(steps) if members else (yield from steps)
         was_taken = group.consumer is not None or len(group.membership.members) != len(members)
         is_gone = shard.is_closed or shard.groups.get(group.group_id) is not group
@@ -117,7 +117,7 @@ def _upgrade(
 # --- members of the classic protocol
 
 
-def take_join(
+def handle_join(
     shard: Shard, group: Group, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
 ) -> None:
     """Pass a JoinGroup to its group; a group without members becomes a classic one."""
@@ -134,7 +134,7 @@ def take_join(
         return []
 
     was_empty = not consumer.membership.members
-    refusal = consumer.take(step)
+    refusal = consumer.run(step)
     if refusal is not None:
         shard.forget_if_void(group)
         shard.answer(join_answer(respond, refused_join(request.member_id, refusal.code)))
@@ -143,29 +143,31 @@ def take_join(
         group.classic.join(request, caller, respond)
 
 
-def take_sync(
+def handle_sync(
     shard: Shard, consumer: ConsumerProtocol, request: SyncGroupRequest, respond: RespondToSync
 ) -> None:
     """Pass a SyncGroup to a consumer group."""
     topics = consumer.surroundings.topics
-    refusal = consumer.take(lambda draft: sync(draft.group, topics, request, respond))
+    refusal = consumer.run(lambda draft: sync(draft.group, topics, request, respond))
     if refusal is not None:
         shard.answer(sync_answer(respond, SyncGroupResponse(error_code=refusal.code)))
 
 
-def take_beat(
+def handle_classic_heartbeat(
     shard: Shard,
     consumer: ConsumerProtocol,
     request: HeartbeatRequest,
     respond: Callable[[ErrorCode], None],
 ) -> None:
     """Pass a Heartbeat to a consumer group."""
-    refusal = consumer.take(lambda draft: beat(draft.group, request, respond))
+    refusal = consumer.run(lambda draft: heartbeat(draft.group, request, respond))
     if refusal is not None:
         shard.answer(code_answer(respond, refusal.code))
 
 
-def take_leave(consumer: ConsumerProtocol, leavers: Sequence[MemberIdentity]) -> list[ErrorCode] | ErrorCode:
+def handle_leave(
+    consumer: ConsumerProtocol, leavers: Sequence[MemberIdentity]
+) -> list[ErrorCode] | ErrorCode:
     """Apply a LeaveGroup to a consumer group: one code for each member, or the error of the whole request."""
     topics = consumer.surroundings.topics
     codes: list[ErrorCode] = []
@@ -174,5 +176,5 @@ def take_leave(consumer: ConsumerProtocol, leavers: Sequence[MemberIdentity]) ->
         codes.extend(leave(draft, topics, leavers))
         return []
 
-    refusal = consumer.take(step)
+    refusal = consumer.run(step)
     return codes if refusal is None else refusal.code

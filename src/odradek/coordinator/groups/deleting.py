@@ -20,7 +20,7 @@ from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import batch_builder, offset_tombstone
 from odradek.coordinator.groups.shard import GroupLog, Shard
 from odradek.coordinator.runtime.answers import HeldAnswer
-from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
+from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, client_error
 from odradek.coordinator.runtime.trampoline import Trampoline
 
 FEW_OFFSETS_MAX: Final = 256
@@ -72,7 +72,11 @@ class GroupDeletion:
             self._answer(group_id, found, None)
             return
         shard, group = found
-        code = told(CONSUMER_ERRORS, shard.delete(group)) if group.is_empty else ErrorCode.NON_EMPTY_GROUP
+        code = (
+            client_error(CONSUMER_ERRORS, shard.delete(group))
+            if group.is_empty
+            else ErrorCode.NON_EMPTY_GROUP
+        )
         self._answer(group_id, code, shard.log)
 
     def _delete_wide(self, shard: Shard, group: Group) -> Steps[None]:
@@ -104,14 +108,16 @@ class GroupDeletion:
         for keys, batch in prepared:
             appended = shard.append_batch(batch)
             if appended.error is not ErrorCode.NONE:
-                self._answer(group_id, told(CONSUMER_ERRORS, appended.error), shard.log)
+                self._answer(group_id, client_error(CONSUMER_ERRORS, appended.error), shard.log)
                 return
             group.offsets.forget_some(keys, appended.base_offset)
         self._delete(group_id)
 
     def _answer(self, group_id: str, code: ErrorCode, log: GroupLog | None) -> None:
         """Report a group's code when everything appended to its partition's log is replicated."""
-        answer = HeldAnswer(partial(self._tell, group_id), code, lambda error: told(CONSUMER_ERRORS, error))
+        answer = HeldAnswer(
+            partial(self._tell, group_id), code, lambda error: client_error(CONSUMER_ERRORS, error)
+        )
         if log is None:
             self._trampoline.answer(answer)
         else:

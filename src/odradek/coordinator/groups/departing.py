@@ -14,11 +14,11 @@ from typing import Final, TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
-from odradek.coordinator.groups.consumer_members import take_leave
+from odradek.coordinator.groups.consumer_members import handle_leave
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.shard import Shard
 from odradek.coordinator.runtime.answers import HeldAnswer, final
-from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
+from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, client_error
 from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.wire.messages.leave_group import MemberIdentity
 
@@ -93,7 +93,7 @@ class Departure:
         self, consumer: ConsumerProtocol, some: Sequence[MemberIdentity]
     ) -> list[ErrorCode] | ErrorCode:
         """A member that is named twice leaves once and is answered twice, as in Kafka's groups of it."""
-        codes = take_leave(consumer, [one for one in some if _named(one) not in self._gone])
+        codes = handle_leave(consumer, [one for one in some if _named(one) not in self._gone])
         if isinstance(codes, ErrorCode):
             return codes
         left = iter(codes)
@@ -109,7 +109,7 @@ class Departure:
         if self._shard is None or error is not ErrorCode.NONE:
             self._trampoline.answer(final(self._tell, error))
         else:
-            self._shard.answer(HeldAnswer(self._tell, error, lambda error: told(GROUP_ERRORS, error)))
+            self._shard.answer(HeldAnswer(self._tell, error, lambda error: client_error(GROUP_ERRORS, error)))
 
     def _tell(self, error: ErrorCode) -> None:
         self._respond(error, self._codes if error is ErrorCode.NONE else [])

@@ -34,7 +34,12 @@ from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.consumer.validating import validate
 from odradek.coordinator.groups.consumer_heartbeats import ConsumerHeartbeats, Heartbeat
 from odradek.coordinator.groups.consumer_listing import described_consumer
-from odradek.coordinator.groups.consumer_members import hear, take_beat, take_join, take_sync
+from odradek.coordinator.groups.consumer_members import (
+    handle_classic_heartbeat,
+    handle_consumer_heartbeat,
+    handle_join,
+    handle_sync,
+)
 from odradek.coordinator.groups.deleting import GroupDeletion, RespondToDelete
 from odradek.coordinator.groups.departing import Departure, RespondToLeave
 from odradek.coordinator.groups.expiring import expire, expire_member, forget_topics
@@ -53,7 +58,7 @@ from odradek.coordinator.groups.room import Room
 from odradek.coordinator.groups.shard import GroupLog, Shard
 from odradek.coordinator.ports import PartitionReader, PartitionWriter
 from odradek.coordinator.runtime.answers import HeldAnswer, final
-from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
+from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, client_error
 from odradek.coordinator.runtime.partition_log import PartitionLog, answer_when_all
 from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.timer import Purgatory, Timer
@@ -209,7 +214,7 @@ class GroupCoordinator:
                 self._trampoline.answer(final(respond, refused_join(request.member_id, found)))
             else:
                 shard, group = found
-                take_join(shard, group, request, caller, respond)
+                handle_join(shard, group, request, caller, respond)
 
         self._trampoline.run(step)
 
@@ -246,7 +251,7 @@ class GroupCoordinator:
                 return
             shard, group = found
             if group.consumer is not None:
-                take_sync(shard, group.consumer, request, respond)
+                handle_sync(shard, group.consumer, request, respond)
             else:
                 group.classic.sync(request, respond)
 
@@ -264,9 +269,9 @@ class GroupCoordinator:
                 return
             shard, group = found
             if group.consumer is not None:
-                take_beat(shard, group.consumer, request, respond)
+                handle_classic_heartbeat(shard, group.consumer, request, respond)
                 return
-            code = group.classic.hear(
+            code = group.classic.handle_heartbeat(
                 GroupEvent.HEARTBEAT,
                 request.member_id,
                 request.group_instance_id,
@@ -304,7 +309,7 @@ class GroupCoordinator:
     ) -> None:
         """ConsumerGroupHeartbeat: answered when what it changes is written."""
 
-        self._consumer_heartbeats.take(Heartbeat(request, version, caller, respond))
+        self._consumer_heartbeats.handle(Heartbeat(request, version, caller, respond))
 
     def _hear(self, heartbeat: Heartbeat) -> Steps[bool]:
         request, respond = heartbeat.request, heartbeat.respond
@@ -320,7 +325,7 @@ class GroupCoordinator:
         except ApiError as error:
             self._trampoline.answer(final(respond, refused_heartbeat(error.code, error.message)))
             return True
-        return (yield from hear(shard, request, heartbeat.caller, respond))
+        return (yield from handle_consumer_heartbeat(shard, request, heartbeat.caller, respond))
 
     # --- offsets
 
@@ -353,7 +358,7 @@ class GroupCoordinator:
         """Answer with what was read of these groups, when all of it is replicated; or with `refused`."""
 
         def refusal(error: ErrorCode) -> R:
-            return refused(told(OFFSET_ERRORS, error))
+            return refused(client_error(OFFSET_ERRORS, error))
 
         def step() -> None:
             found = (self._shards.get(self._partition_of(group_id)) for group_id in dict.fromkeys(group_ids))

@@ -37,7 +37,7 @@ from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalPro
 from odradek.coordinator.groups.room import Room
 from odradek.coordinator.groups.shard import Shard
 from odradek.coordinator.runtime.answers import HeldAnswer, final
-from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
+from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, client_error
 from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 
@@ -199,7 +199,7 @@ class OffsetWrites:
             respond(*answered)
 
         def refusal(error: ErrorCode) -> tuple[ErrorCode, Codes]:
-            return told(OFFSET_ERRORS, error), {}
+            return client_error(OFFSET_ERRORS, error), {}
 
         def begin() -> None:
             found = self._find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
@@ -243,6 +243,6 @@ def _refuse(
         HeldAnswer(
             respond,
             dict.fromkeys(partitions, code),
-            lambda error: dict.fromkeys(partitions, told(OFFSET_ERRORS, error)),
+            lambda error: dict.fromkeys(partitions, client_error(OFFSET_ERRORS, error)),
         )
     )

@@ -41,6 +41,6 @@ CONSUMER_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
 """For members of the consumer protocol, and deletions, whose group could not be written."""
 
 
-def told(errors: Mapping[ErrorCode, ErrorCode], error: ErrorCode) -> ErrorCode:
+def client_error(errors: Mapping[ErrorCode, ErrorCode], error: ErrorCode) -> ErrorCode:
     """Returns the client's error code for the log's error."""
     return errors.get(error, error)

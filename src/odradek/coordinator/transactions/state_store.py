@@ -104,7 +104,7 @@ class StatePartition:
         was_open = known is not None and known.current.state is TransactionState.ONGOING
         if known is None:
             known = self.transactions[transactional_id] = Transaction(transactional_id, record)
-        known.take(record, unmarked)
+        known.apply(record, unmarked)
         if record.state is TransactionState.ONGOING and not was_open:
             # From now on its age does not depend on the wall clock, which may be set back.
             age_ms = max(0, self._clock.wall_ms() - record.started_ms)

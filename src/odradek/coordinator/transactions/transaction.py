@@ -107,7 +107,7 @@ class Transaction:
         """Whether a transaction is ending: clients must repeat their requests."""
         return self.current.is_prepared
 
-    def take(self, record: TransactionRecord, unmarked: "Unmarked | None" = None) -> None:
+    def apply(self, record: TransactionRecord, unmarked: "Unmarked | None" = None) -> None:
         """Make a record the current one; `unmarked` is what it leaves unmarked, if that was made before."""
         self.current = record
         self.unmarked = exhaust(unmarked_in_steps(record)) if unmarked is None else unmarked
