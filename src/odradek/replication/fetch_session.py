@@ -38,6 +38,15 @@ from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.session_news import PartitionEvents, SessionNews, SessionPartition
 
+SESSION_ERRORS: Final = frozenset(
+    {
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    }
+)
+"""What concerns the session and no single partition of an answer."""
+
 NO_SESSION_ID: Final = 0
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1

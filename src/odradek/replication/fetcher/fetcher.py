@@ -20,6 +20,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import CorruptRecord, FileUnavailable, OdradekError, RecordError
 from odradek.base.execution import Steps
 from odradek.base.ids import NO_EPOCH, NO_TOPIC_ID, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
+from odradek.replication.fetch_session import SESSION_ERRORS
 from odradek.replication.fetcher.asks import (
     Ask,
     EpochAsk,
@@ -42,7 +43,6 @@ from odradek.replication.fetcher.followed_partition import (
     FollowedPartition,
     State,
 )
-from odradek.replication.fetcher.leader_session import SESSION_ERRORS
 from odradek.replication.fetcher.partition_queues import PartitionQueues
 from odradek.replication.fetcher.portions import Portion, portions_of
 from odradek.replication.fetcher.refusals import delay_after

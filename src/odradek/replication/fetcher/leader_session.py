@@ -13,21 +13,10 @@ session, the second adds it. The leader remembers what it sent of a partition (H
 send it again, even if the follower dropped the answer; for a partition that is added again it sends all.
 """
 
-from typing import Final
-
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.replication.fetch_session import INITIAL_EPOCH, NO_SESSION_ID, epoch_after
 from odradek.replication.fetcher.asks import FetchAsk, PartitionAsk
-
-SESSION_ERRORS: Final = frozenset(
-    {
-        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
-        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
-        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
-    }
-)
-"""The errors of a leader that does not have the session, or has it at another epoch."""
 
 
 class LeaderSession:

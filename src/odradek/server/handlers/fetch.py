@@ -19,6 +19,7 @@ from odradek.replication.fetch_request import (
     PartitionFetch,
 )
 from odradek.replication.fetch_session import (
+    SESSION_ERRORS,
     FetchContext,
     FollowerLife,
     IncrementalFetch,
@@ -69,14 +70,6 @@ SERVES: Final = Serves(
 FETCHED_AT_ONCE: Final = 32
 """How many partitions are read in one step, of up to twenty microseconds each."""
 _READ_COMMITTED: Final = 1
-_SESSION_ERRORS: Final = frozenset(
-    {
-        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
-        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
-        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
-    }
-)
-"""The fields of an answer that concern no single partition."""
 _FIRST_WITH_RACKS: Final = 11
 _FIRST_WITH_IDS: Final = 13
 _FIRST_WITH_REPLICA_STATE: Final = 15
@@ -235,7 +228,7 @@ def _fetch_news(
 
 def refuse(request: FetchRequest, code: ErrorCode) -> Steps[Response]:
     """The same error for every partition; for the whole if it concerns the session, or none is named."""
-    if code in _SESSION_ERRORS or not request.topics:
+    if code in SESSION_ERRORS or not request.topics:
         return FetchResponse(error_code=code)
     rows = yield from stepwise_in(
         request.topics,
