@@ -1,5 +1,6 @@
 """The log on the machine's own files: descriptors, and a broker's whole life."""
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -79,6 +80,28 @@ def test_what_is_in_the_place_of_a_file_is_named_and_never_waited_for(
     with pytest.raises(DataDirectoryError) as refused:
         started(tmp_path, OsFileSystem(), ManualClock())
     assert f" ({path}); move it away and start the broker again" in str(refused.value)
+
+
+def test_a_lock_that_its_holder_removes_is_taken_where_others_look_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker whose id is taken removes it, just when another has opened it."""
+    files, path, real = OsFileSystem(), tmp_path / ".lock", fcntl.flock
+    removed: list[str] = []
+
+    def flock(descriptor: int, how: int) -> None:
+        if not removed:
+            path.unlink()
+            removed.append("once")
+        real(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    lock = files.lock(str(path))
+    assert lock is not None
+    assert path.exists()
+    assert files.lock(str(path)) is None
+    lock.release()
+    assert files.lock(str(path)) is not None
 
 
 def test_a_life_on_disk(tmp_path: Path, bench: LogBench) -> None:

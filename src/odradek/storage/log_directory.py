@@ -131,11 +131,13 @@ class LogDirectory:
         write_atomically(self.file_system, mark, content.encode(), durable=True)
 
     def forget_owner(self) -> None:
-        """Remove `meta.properties`, which the start of a broker wrote that was refused by its cluster.
+        """Remove what the start of a broker wrote that was refused by its cluster.
 
-        With another id, which is free, the broker may then have this directory.
+        With another id, which is free, the broker may then have this directory. The lock goes last, while it
+        is held.
         """
-        self.file_system.remove(f"{self.path}/{file_names.META_PROPERTIES}")
+        for name in (file_names.META_PROPERTIES, file_names.RECOVERY_POINTS, file_names.LOCK):
+            self.file_system.remove(f"{self.path}/{name}")
         self.file_system.sync_directory(self.path)
 
     def release_lock(self) -> None:

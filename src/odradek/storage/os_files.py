@@ -23,6 +23,7 @@ from odradek.base.buffers import Buffer
 DESCRIPTORS_MAX = 4096
 PINNED_SHARE = 2
 _CLOSED = -1
+_LOCK_ATTEMPTS_MAX = 10
 _ENDLESS_BYTES = 1 << 62
 _ONE_BYTE = bytearray(1)
 
@@ -334,17 +335,29 @@ class OsFileSystem:
 
     def lock(self, path: str) -> OsDirectoryLock | None:
         """See `FileSystem.lock`."""
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _lock_for_kafka(descriptor)
-        except (BlockingIOError, PermissionError):
-            os.close(descriptor)
-            return None
-        except OSError:
-            os.close(descriptor)
-            raise
-        return OsDirectoryLock(descriptor)
+        for _ in range(_LOCK_ATTEMPTS_MAX):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _lock_for_kafka(descriptor)
+                if _is_at(descriptor, path):
+                    return OsDirectoryLock(descriptor)
+            except (BlockingIOError, PermissionError):
+                os.close(descriptor)
+                return None
+            except OSError:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)  # its holder has removed it meanwhile
+        return None
+
+
+def _is_at(descriptor: int, path: str) -> bool:
+    """Whether an open file still is the one at this path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def is_locked(path: str) -> bool | None:
