@@ -39,6 +39,8 @@ def test_values_of_each_type(kind: str, text: str, expected: object) -> None:
     ("kind", "text"),
     [
         ("string", "1"),
+        ("string", '"\\ud800"'),
+        ("json", '["\\udc00"]'),
         ("long", '"1"'),
         ("long", "1.0"),
         ("long", "true"),
@@ -56,6 +58,12 @@ def test_values_of_other_types_are_errors(kind: str, text: str) -> None:
     assert row == {"f": None}
     assert error is not None
     assert error.startswith(f"field f is to be a {kind}, and has ")
+    assert error.encode().decode() == error
+
+
+def test_a_new_field_whose_name_no_column_can_have_is_an_error() -> None:
+    _, error = decoded(b'{"\\ud800": 1}', f="long")
+    assert error == "a field has the name '\\ud800', which no column can have"
 
 
 @pytest.mark.parametrize(

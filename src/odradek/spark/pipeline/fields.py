@@ -27,7 +27,7 @@ class Unreadable(OdradekError):
 
 def _string(value: object) -> object:
     if isinstance(value, str):
-        return value
+        return _whole(value)
     raise ValueError
 
 
@@ -65,7 +65,14 @@ def _date(value: object) -> object:
 
 
 def _json(value: object) -> object:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _whole(text: str) -> str:
+    """The text; half of a surrogate pair is in no column. Raises ValueError."""
+    if not text.isascii():
+        text.encode()
+    return text
 
 
 TYPES: Final[Mapping[str, Callable[[object], object]]] = {
@@ -137,7 +144,7 @@ def fault_in_name(name: str, others: Iterable[str]) -> str:
     """Why a field of that name cannot stand beside `others`; "" if it can."""
     if name.lower() in (*ORIGIN, *INTERNAL):
         return f"field {name} has a name that the table uses itself"
-    if not name or re.search(r"[,;{}()\n\t=`]", name):
+    if not name or re.search(r"[,;{}()\n\t=`\ud800-\udfff]", name):
         return f"a field has the name {name!r}, which no column can have"
     same = [other for other in others if other.lower() == name.lower() and other != name]
     return f"fields {same[0]} and {name} differ only in upper and lower case" if same else ""
@@ -166,5 +173,6 @@ def _refuse_constant(text: str) -> object:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    # Half of a surrogate pair is shown as its escape.
+    text = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
     return text if len(text) <= 60 else f"{text[:57]}..."

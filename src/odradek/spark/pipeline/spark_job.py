@@ -1,7 +1,8 @@
 """The job of a batch on Spark: read the offsets, decode, transform, write rows and dead letters as Parquet.
 
-The decoded records are kept by Spark while the batch is written, so that counts, rows and dead letters come
-from one reading of the topic.
+Where each record is a row, rows are written and counted in one pass, and dead letters, if there are any, come
+from a second reading of the same offsets. Where stages or keys read the records more than once, Spark keeps
+what was decoded. Either way the files have to hold as many records as were counted.
 """
 
 import importlib.util
@@ -17,16 +18,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import StorageLevel, cloudpickle
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 
 from odradek.base.errors import OdradekError, SettingError
 from odradek.spark.first_sentence import sentence_first_of_rows
 from odradek.spark.offset_ranges import OffsetRange
+from odradek.spark.pipeline.batch_counts import BatchCounts, count_columns, counts_of
+from odradek.spark.pipeline.column_types import ARROW_TYPES, SPARK_TYPES
 from odradek.spark.pipeline.decoding import Decoder
 from odradek.spark.pipeline.description import TOPIC, Description
 from odradek.spark.pipeline.engine import Written
-from odradek.spark.pipeline.fields import ORIGIN, Fields
+from odradek.spark.pipeline.fields import INTERNAL, ORIGIN, Fields
+from odradek.spark.pipeline.json_columns import json_columns
 from odradek.spark.pipeline.keyed_rows import column, newest_of_keys
 from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, decode_changes
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES, LATE, Table
@@ -39,17 +43,6 @@ from odradek.spark.pipeline.topics import source_options
 from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, has_windows
 from odradek.spark.source import SCHEMA
 
-# Column types in Spark's words and in Arrow's; JSON is kept as text.
-SPARK_TYPES = {"long": "bigint", "json": "string"}
-ARROW_TYPES = {
-    "string": pa.string(),
-    "long": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "date": pa.date32(),
-    "json": pa.string(),
-}
 ORIGIN_SCHEMA = "_topic string, _partition int, _offset bigint, _timestamp timestamp, _key binary"
 # The source's column of each origin column.
 _FROM = {
@@ -125,34 +118,43 @@ class SparkJob:
         self, records: DataFrame, fields: Fields, directory: Path, dead_letters_max: int | None
     ) -> Written:
         """Write `records`, which have the source's columns; rows only with few enough dead letters."""
-        decoded = self._decoded(records, fields).persist(StorageLevel.MEMORY_AND_DISK)
+        decoded = self._decoded(records, fields)
+        if self._is_plain(fields):
+            return self._write_plain(decoded, fields, directory, dead_letters_max)
+        kept = decoded.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            return self._write_decoded(decoded, fields, directory, dead_letters_max)
+            return self._write_kept(kept, fields, directory, dead_letters_max)
         finally:
-            decoded.unpersist()
+            kept.unpersist()
 
-    def _write_decoded(
+    def _is_plain(self, fields: Fields) -> bool:
+        """Whether each record that can be decoded is a row, whatever the other records are."""
+        described = self._description
+        has_places = {*ORIGIN, *fields}.issuperset(described.partition_by)
+        return not self._stages and not described.keying.columns and has_places
+
+    def _write_plain(
         self, decoded: DataFrame, fields: Fields, directory: Path, dead_letters_max: int | None
     ) -> Written:
-        counts = decoded.agg(
-            f.count(f.lit(1)).alias("records"),
-            f.count("_error").alias("dead"),
-            f.collect_set("_new_fields").alias("new_fields"),
-            f.count_if(f.col("_change") == IGNORE).alias("ignored"),
-        ).collect()[0]
-        records, dead = int(counts["records"]), int(counts["dead"])
-        if new_fields := _merged(counts["new_fields"]):
-            return Written(records, 0, dead, {}, keeps_origin=True, new_fields=new_fields)
-        first_error = ""
-        if dead:
-            letters = decoded.where("_error is not null")
-            save_rows(
-                letters.select(*ORIGIN, "_error", f.col("_raw").alias("_value")), directory / DEAD_LETTERS
-            )
-            first_error = _first_error(directory / DEAD_LETTERS)
-        if dead_letters_max is not None and dead > dead_letters_max:  # the engine will commit nothing of it
-            return Written(records, 0, dead, {}, keeps_origin=True, first_error=first_error)
-        readable = decoded.where("_error is null").drop("_raw", "_error", "_new_fields")
+        """Count the records while their rows are written, and read again for dead letters, if any."""
+        if self._state is not None:
+            self._state.begin(directory)
+        observed = Observation()
+        rows = decoded.observe(observed, *count_columns()).where("_error is null").drop(*INTERNAL)
+        self._save_rows(rows, fields, rows, directory)
+        counts = counts_of(observed.get)
+        if refused := self._refused(counts, decoded, directory, dead_letters_max):
+            return refused
+        return self._written(counts, directory, rows)
+
+    def _write_kept(
+        self, kept: DataFrame, fields: Fields, directory: Path, dead_letters_max: int | None
+    ) -> Written:
+        """Count the records first, then send those that can be decoded through the stages."""
+        counts = counts_of(kept.agg(*count_columns()).collect()[0].asDict())
+        if refused := self._refused(counts, kept, directory, dead_letters_max):
+            return refused
+        readable = kept.where("_error is null").drop("_raw", "_error", "_new_fields")
         if self._state is not None:
             self._state.begin(directory)
         stateful = StatefulStages(directory, self._state.batch if self._state else 1)
@@ -161,27 +163,56 @@ class SparkJob:
             deletes, superseded = self._save_rows(rows, fields, readable, directory)
         finally:
             stateful.close()
+        return self._written(counts, directory, rows, deletes=deletes, superseded=superseded, late=late)
+
+    def _refused(
+        self, counts: BatchCounts, decoded: DataFrame, directory: Path, dead_letters_max: int | None
+    ) -> Written | None:
+        """What the engine will commit nothing of; otherwise the dead letters are written, and it is None."""
+        if counts.new_fields:
+            return Written(
+                counts.records, 0, counts.dead, {}, keeps_origin=True, new_fields=counts.new_fields
+            )
+        if not counts.dead:
+            return None
+        letters = decoded.where("_error is not null")
+        save_rows(letters.select(*ORIGIN, "_error", f.col("_raw").alias("_value")), directory / DEAD_LETTERS)
+        if dead_letters_max is None or counts.dead <= dead_letters_max:
+            return None
+        first_error = _first_error(directory)
+        return Written(counts.records, 0, counts.dead, {}, keeps_origin=True, first_error=first_error)
+
+    def _written(
+        self,
+        counts: BatchCounts,
+        directory: Path,
+        rows: DataFrame,
+        *,
+        deletes: int = 0,
+        superseded: int = 0,
+        late: int = 0,
+    ) -> Written:
+        """What the files of the directory hold. Raises JobFailed if that is not what was counted."""
         clear(directory)
         files = {
             str(one.relative_to(directory)): pq.read_metadata(one).num_rows for one in files_in(directory)
         }
         beside = (DEAD_LETTERS, DELETES, LATE)
         written = sum(count for name, count in files.items() if not name.startswith(beside))
-        ignored = int(counts["ignored"])
+        dead = sum(count for name, count in files.items() if name.startswith(DEAD_LETTERS))
         if not self._stages:
-            _check_records(records, written + deletes + superseded + ignored + dead)
+            _check_records(counts.records, written + deletes + superseded + counts.ignored + dead)
         has_origin = set(ORIGIN[:3]) <= set(rows.columns)
-        keeps_origin = has_origin and not has_windows(self._description.transforms)
         return Written(
-            records,
+            counts.records,
             written,
-            dead,
+            counts.dead,
             files,
-            keeps_origin=keeps_origin,
-            first_error=first_error,
+            keeps_origin=has_origin and not has_windows(self._description.transforms),
+            first_error=_first_error(directory),
             deletes=deletes,
             superseded=superseded,
-            ignored=ignored,
+            ignored=counts.ignored,
             late=late,
             state=digest_of(directory),
         )
@@ -328,41 +359,39 @@ def _decode_rows(decoder: Decoder, keying: Keying, batches: Iterator[Any]) -> It
 
 def _decode_batch(decoder: Decoder, keying: Keying, batch: Any) -> Any:
     values = batch.column("value")
+    fields = None
+    if decoder.format == "json" and not keying.columns:
+        fields = json_columns(decoder.fields, values)
+    if fields is None:
+        return _decode_records(decoder, keying, batch)
+    nothing = pa.nulls(len(values), pa.string())
+    return _decoded_batch(decoder, batch, fields, [pa.nulls(len(values), pa.binary()), *[nothing] * 3])
+
+
+def _decode_records(decoder: Decoder, keying: Keying, batch: Any) -> Any:
+    """Record by record, with what is wrong with each."""
+    values = batch.column("value")
     texts = values.to_pylist()
     keys = batch.column("key").to_pylist() if keying.columns else [None] * len(texts)
     decoded, changes = decode_changes(keying, decoder, keys, texts)
     fields = [pa.array(decoded.columns[name], ARROW_TYPES[kind]) for name, kind in decoder.fields.items()]
     errors = pa.array(decoded.errors, pa.string())
-    no_raw = pa.scalar(None, pa.binary())
-    raw = pc.if_else(errors.is_valid(), values, no_raw)
+    raw = pc.if_else(errors.is_valid(), values, pa.scalar(None, pa.binary()))
     new = [None if one is None else json.dumps(one) for one in decoded.new_fields]
-    arrays = [batch.column(name) for name in _FROM.values()] + [
-        *fields,
-        raw,
-        errors,
-        pa.array(new, pa.string()),
-        pa.array(changes, pa.string()),
-    ]
-    return pa.RecordBatch.from_arrays(
-        arrays, names=[*ORIGIN, *decoder.fields, "_raw", "_error", "_new_fields", "_change"]
-    )
+    internal = [raw, errors, pa.array(new, pa.string()), pa.array(changes, pa.string())]
+    return _decoded_batch(decoder, batch, fields, internal)
 
 
-def _merged(texts: Sequence[str]) -> Fields:
-    """New fields of all records; where records disagree, whole and other numbers are doubles, others JSON."""
-    found: Fields = {}
-    for text in sorted(texts):
-        for name, kind in json.loads(text).items():
-            known = found.setdefault(name, kind)
-            if known != kind:
-                found[name] = "double" if {known, kind} == {"long", "double"} else "json"
-    return found
+def _decoded_batch(decoder: Decoder, batch: Any, fields: Sequence[Any], internal: Sequence[Any]) -> Any:
+    arrays = [*(batch.column(name) for name in _FROM.values()), *fields, *internal]
+    names = [*ORIGIN, *decoder.fields, "_raw", "_error", "_new_fields", "_change"]
+    return pa.RecordBatch.from_arrays(arrays, names=names)
 
 
 def _check_records(read: int, accounted: int) -> None:
     """Raises JobFailed if a batch without transforms holds other records than were counted.
 
-    Spark reads a part again whose decoded rows were on an executor that it has lost.
+    Dead letters are read again, and so is a part whose decoded rows were on an executor that Spark has lost.
     """
     if read != accounted:
         raise JobFailed(
@@ -372,11 +401,15 @@ def _check_records(read: int, accounted: int) -> None:
 
 
 def _first_error(directory: Path) -> str:
+    """The first dead letter of the batch with its place; "" without any."""
     columns = ["_topic", "_partition", "_offset", "_error"]
     found = [
-        pq.read_table(one, columns=columns).to_pylist()[:1] for one in sorted(directory.glob("*.parquet"))
+        pq.read_table(one, columns=columns).to_pylist()[:1]
+        for one in sorted((directory / DEAD_LETTERS).glob("*.parquet"))
     ]
     rows = sorted(([*row.values()] for some in found for row in some), key=lambda row: row[:3])
+    if not rows:
+        return ""
     topic, partition, offset, error = rows[0]
     return f"{topic}-{partition} at offset {offset}: {error}"
 
