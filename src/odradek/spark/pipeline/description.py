@@ -161,10 +161,7 @@ def read_description(file: Path) -> Description:
     top.refuse_the_rest()  # before `[sourec]` is said to be a source without topics
     if not _NAME.fullmatch(name):
         raise top.wrong("name", "a name of letters, digits, dots, dashes and underscores")
-    # As all commands find them, so that `odradek serve` and a description from `init` fit together.
-    default_servers = os.environ.get("ODRADEK_BOOTSTRAP_SERVERS") or ClientConfig().bootstrap_servers
-    servers = source.text("bootstrap_servers", default_servers)
-    parse_bootstrap_servers(servers)
+    servers = _servers(source)
     format_name = decode.choice("format", FORMATS, MISSING)
     delimiter = decode.text("delimiter", ",")
     if len(delimiter) != 1 or delimiter in '"\r\n':
@@ -223,6 +220,14 @@ def read_description(file: Path) -> Description:
     _check_topics(described)
     _check_format(described, is_compacted="compact" in document)
     return described
+
+
+def _servers(source: TomlTable) -> str:
+    """As all commands find them, so that `odradek serve` and a description from `init` fit together."""
+    default = os.environ.get("ODRADEK_BOOTSTRAP_SERVERS") or ClientConfig().bootstrap_servers
+    servers = source.text("bootstrap_servers", default)
+    parse_bootstrap_servers(servers)
+    return servers
 
 
 def _document(file: Path) -> dict[str, Any]:
