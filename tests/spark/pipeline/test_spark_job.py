@@ -181,40 +181,55 @@ import os, signal, sys
 from pathlib import Path
 from odradek.spark.pipeline.assembly import opened
 from odradek.spark.pipeline.description import read_description
+from odradek.spark.pipeline.engine import Step
+from odradek.spark.pipeline.formats import session_for
 from tests.spark.pipeline.fake_topics import Heard
 
-def reached(step):
-    if step.name == sys.argv[2]:
+first, second = (read_description(Path(one)) for one in sys.argv[1:])
+spark = session_for([first, second])
+
+def is_sealed(step):
+    if step is Step.SEALED:
+        with opened(second, Heard(), is_published, spark) as engine:
+            engine.run_once()
+
+def is_published(step):
+    if step is Step.PUBLISHED:
         os.kill(os.getpid(), signal.SIGKILL)
 
-with opened(read_description(Path(sys.argv[1])), Heard(), reached) as engine:
+with opened(first, Heard(), is_sealed, spark) as engine:
     engine.run_once()
 """
 
 
-def test_drivers_that_are_killed_cost_nothing(broker: Broker, spark: Any, tmp_path: Path) -> None:
-    """Killed before and after the commit point; the last run is in this process."""
+def test_a_driver_that_is_killed_costs_nothing(broker: Broker, spark: Any, tmp_path: Path) -> None:
+    """Of two pipelines, one just before its commit point and one just behind; then both run here."""
     topic = broker.create_topic(partitions=2)
     for partition in range(2):
         send(broker, topic, [b'{"n": %d}' % number for number in range(500)], partition)
-    description = described(broker, topic, tmp_path, JSON_FORMAT, "[batch]\nrecords_max = 400")
+    places = [tmp_path / "sealed", tmp_path / "published"]
+    for one in places:
+        one.mkdir()
+    pipelines = [described(broker, topic, one, JSON_FORMAT, "[batch]\nrecords_max = 400") for one in places]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(["src", ".", os.environ.get("PYTHONPATH", "")]),
     }
-    for step, batches in (("SEALED", []), ("PUBLISHED", [1])):
-        done = subprocess.run(
-            [sys.executable, "-c", DRIVER, str(description.file), step],
-            cwd=Path(__file__).parents[3],
-            env=environment,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-        assert Table(description.table, description.name).batches() == batches
-    run(description, spark)
-    found = verify_table(description)
-    assert (found.faults, found.compared, found.rows) == ([], 1000, 1000)
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER, *(str(one.file) for one in pipelines)],
+        cwd=Path(__file__).parents[3],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    tables = [Table(one.table, one.name) for one in pipelines]
+    assert [one.batches() for one in tables] == [[], [1]]
+    assert [len(one.staged()) for one in tables] == [1, 0]
+    for one in pipelines:
+        run(one, spark)
+        found = verify_table(one)
+        assert (found.faults, found.compared, found.rows) == ([], 1000, 1000)
 
 
 def test_dead_letters_come_back_after_a_fix(broker: Broker, spark: Any, tmp_path: Path) -> None:

@@ -65,6 +65,10 @@ def test_stages_say_what_they_do_and_have_defaults(tmp_path: Path) -> None:
         ('deduplicate = "id"\nwatermark = 1', "no setting transform.watermark; did you mean watermark_s"),
         ("window_s = 0", "transform.window_s must be a whole number of at least 1"),
         ("window_s = 60\nwatermark_s = 1", "transform.aggregates is missing"),
+        (
+            'window_s = 60\nwatermark_s = 1\naggregates = ["count(*)"]',
+            "transform.aggregates must be a list of aggregates, each with a name, as in",
+        ),
         ("window_s = 60\nslide_s = 61", "transform.slide_s must be at most window_s, 60: rows between"),
         ('join = "a"', "transform.on is missing"),
         ('join = "a"\non = "id"\nhow = "outer"', "transform.how must be one of inner, left, not 'outer'"),

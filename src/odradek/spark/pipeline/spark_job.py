@@ -339,6 +339,10 @@ def sentence_of(text: str) -> str:
     for line in blamed:
         if not line.startswith(("py4j.", "org.apache.spark.", "java.", "Caused by", "at ")):
             return line
+    # Java's own: the last cause, as of a full disk; those of suppressed exceptions are indented.
+    causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
+    if causes:
+        return causes[-1].removeprefix("Caused by: ").partition(": ")[2] or causes[-1]
     return lines[0] if lines else "Spark gives no reason"
 
 

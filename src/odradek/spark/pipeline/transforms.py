@@ -139,13 +139,16 @@ def _windows(one: TomlTable) -> Transform:
     slide_s = one.number("slide_s", window_s, lowest=1)
     if slide_s > window_s:
         raise one.wrong("slide_s", f"at most window_s, {window_s}: rows between two windows would be lost")
+    aggregates = one.texts("aggregates", MISSING)
+    if any(text.rstrip().endswith(")") for text in aggregates):
+        raise one.wrong("aggregates", 'a list of aggregates, each with a name, as in "count(*) as flights"')
     return Windows(
         window_s=window_s,
         slide_s=slide_s,
         time=one.text("time", _TIME),
         watermark_s=_watermark(one, lowest=0),
         by=one.columns("by"),
-        aggregates=one.texts("aggregates", MISSING),
+        aggregates=aggregates,
     )
 
 
