@@ -42,6 +42,7 @@ from odradek.metadata.controller.requests import (
     ConfigOperation,
     ConfigReplacement,
     ControlledShutdown,
+    ControllerRequest,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
@@ -620,6 +621,59 @@ def test_an_answer_that_cannot_be_written_is_no_reason_to_take_over_at_once(thre
     assert three.controller is controller
     controller.event(BrokerAnswered(10_002, 1, failed))
     assert three.partition("flights").leader != 1
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        AllocateProducerIds(2),
+        CreateTopics((NewTopic("more", 2, 2),)),
+        DeleteTopics((TopicToDelete("flights"),)),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_requests_that_a_full_disk_refuses_lead_to_no_new_orders(
+    three: Cluster, request_: ControllerRequest
+) -> None:
+    """Producers ask for ids ten times a second: each refusal made the controller order all brokers again."""
+    create(three)
+    controller = three.controller
+    del controller.effects[:]
+    three.is_disk_full = True
+    for _ in range(3):
+        answer = three.ask(request_)
+        assert isinstance(answer, Refused)
+        assert answer.error is ErrorCode.KAFKA_STORAGE_ERROR
+    assert not any(isinstance(effect, Elected | SendToBroker | Resigned) for effect in controller.effects)
+    three.is_disk_full = False
+    assert not isinstance(three.ask(request_), Refused)
+
+
+def test_a_request_that_a_full_disk_refuses_half_way_makes_the_controller_read_again(three: Cluster) -> None:
+    """That a broker stops is in the image before its leaderships have moved."""
+    create(three)
+    controller, epoch = three.controller, three.image.brokers[2].epoch
+    three.is_disk_full = True
+    assert isinstance(three.ask(ControlledShutdown(2, epoch)), Refused)
+    three.is_disk_full = False
+    del controller.effects[:]
+    three.ask(AllocateProducerIds(2))
+    assert sum(isinstance(effect, Elected) for effect in controller.effects) == 1
+
+
+def test_a_broker_whose_registration_a_full_disk_refused_registers_later(three: Cluster) -> None:
+    """It runs, and its session is open: no other event would make it register."""
+    three.kill(2)
+    three.connect(2)
+    three.is_disk_full = True
+    three.start(2)
+    member = three.members[2]
+    assert any(isinstance(effect, ElectionFailed) for effect in member.effects)
+    assert member.controller.broker is None
+    three.is_disk_full = False
+    member.event(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))  # as after the wait
+    assert member.controller.broker is not None
+    assert 2 in three.image.brokers
 
 
 def test_a_shutdown_of_an_earlier_life_is_stale(three: Cluster) -> None:

@@ -161,7 +161,7 @@ def test_a_client_that_waits_for_the_engine_is_not_silent(world: PipeWorld) -> N
 
 
 def test_a_session_that_could_not_be_ended_is_ended_when_the_engine_works_again(
-    world: PipeWorld, monkeypatch: pytest.MonkeyPatch
+    world: PipeWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = opened(world)
 
@@ -173,6 +173,7 @@ def test_a_session_that_could_not_be_ended_is_ended_when_the_engine_works_again(
         world.kill(client)
         world.advance(500)
         assert len(alive(world)) == 1
+    assert sum("could not be ended yet" in message for message in caplog.messages) == 1
     world.advance(200)
     assert alive(world) == []
 

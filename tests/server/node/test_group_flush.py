@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from odradek.base.errors import StorageFailure
 from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import TopicPartition
 from odradek.server.node.group_flush import GroupFlush
@@ -17,13 +18,18 @@ A, B = TopicPartition("a", 0), TopicPartition("b", 0)
 class Log:
     """A log with records that are not on disk, until there are none."""
 
+    directory = "/data"
+
     def __init__(self, topic_partition: TopicPartition) -> None:
         self.topic_partition = topic_partition
         self.is_dirty = True
         self.failure: OSError | None = None
+        self.cannot_be_opened = False
         self.flushed = 0
 
     def pending_flush(self) -> PendingFlush | None:
+        if self.cannot_be_opened:
+            raise StorageFailure("the log directory /data is offline") from self.failure
         if not self.is_dirty:
             return None
         return PendingFlush(self.topic_partition, "/data", 1, 0, 0, [self.sync])
@@ -108,6 +114,26 @@ def test_a_failed_flush_takes_its_directory_offline_and_is_not_tried_again(bench
     assert (directory, error.errno) == ("/data", errno.EIO)
     assert (bench.acked, bench.logs[A].flushed) == ([B], 0)
     assert bench.disk.waiting == 0
+
+
+@pytest.mark.parametrize("failure", [OSError(errno.EIO, "Input/output error"), None])
+def test_a_log_that_cannot_be_opened_keeps_no_other_from_the_disk(
+    bench: Bench, failure: OSError | None
+) -> None:
+    """L7: its directory may be one of two. The group never ended, and nothing was flushed any more."""
+    bench.logs[A].cannot_be_opened, bench.logs[A].failure = True, failure
+    bench.group.want(A)
+    bench.group.want(B)
+    bench.turn()
+    bench.disk.complete_next()
+    assert bench.acked == [B]
+    assert bench.failed == ([] if failure is None else [("/data", failure)])
+    bench.group.want(A)
+    bench.turn()
+    bench.group.want(B)
+    bench.turn()
+    bench.disk.complete_next()
+    assert bench.acked == [B, B]
 
 
 @pytest.mark.parametrize("is_made_anew", [True, False])

@@ -40,6 +40,7 @@ from odradek.metadata.controller.events import (
     ElectionDue,
     ElectionFailed,
     EventFailed,
+    ImageChanged,
     RequestArrived,
     Resigned,
     Respond,
@@ -55,6 +56,8 @@ from odradek.metadata.image import BrokerImage, ClusterImage, ClusterNamed
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import (
     NO_SESSION,
+    Committed,
+    Created,
     Fault,
     Reconnected,
     Result,
@@ -106,6 +109,8 @@ class Controller:
         self._epoch_version = -1
         # Whether the image must be read again before anything is decided on it.
         self._is_stale = False
+        # Whether the process of the event in hand has written to the store, or changed the image.
+        self._has_changed = False
         # What this event leads to, in order; empty between events.
         self._effects: list[Effect] = []
         self._message_ids = count()
@@ -157,12 +162,15 @@ class Controller:
                 break
             event = self._event = self.events.pop()
             self._process = self._process_of(event)
+            self._has_changed = False
             self._advance(None)
 
     def _advance(self, result: Result | None) -> None:
         """Run the process up to its next operation or its end."""
         assert self._process is not None
         assert self._event is not None
+        self._has_changed |= isinstance(result, Committed | Created)
+        before = len(self._effects)
         try:
             step = next(self._process) if result is None else self._process.send(result)
         except StopIteration:
@@ -170,11 +178,17 @@ class Controller:
         except OdradekError as error:
             given_up = self._event
             self._event = self._process = None
+            self._note_changes(before)
             self._give_up(given_up, error)
         else:
+            self._note_changes(before)
             self._awaited_call += 1
             call_id = self._awaited_call
             self._effects.append(TurnWanted(call_id) if step is None else StoreCall(call_id, step))
+
+    def _note_changes(self, before: int) -> None:
+        """Look at the effects of a step, which come after `before` others."""
+        self._has_changed |= any(isinstance(effect, ImageChanged) for effect in self._effects[before:])
 
     def _process_of(self, event: ControllerEvent) -> StoreSteps[None]:
         """Returns the process that handles an event."""
@@ -216,7 +230,10 @@ class Controller:
             self.events.append_first(ElectionDue())
             code = ErrorCode.NOT_CONTROLLER
         elif isinstance(error, StoreRefused):
-            self._is_stale = self._active is not None
+            # What the store's disk refused was not done. So a request refused at its first write leaves the
+            # image true. Clients repeat such requests many times a second while the disk is full.
+            is_refused_whole = error.failed.fault is Fault.STORE_FAILED and not self._has_changed
+            self._is_stale = self._active is not None and not is_refused_whole
             if error.failed.fault is Fault.STORE_FAILED and not isinstance(event, RequestArrived):
                 # A new take-over would order everything again, and the same answers would lead to the same
                 # write: while the store's disk is full that went round fifty times a second.
@@ -255,6 +272,7 @@ class Controller:
 
     def _controller_changed(self) -> StoreSteps[None]:
         if self.broker is None:
+            yield from self._join_again()  # its registration may be what the store's disk refused
             return
         broker_id = self.broker.broker_id
         if self._active is not None:

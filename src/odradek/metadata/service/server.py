@@ -387,11 +387,15 @@ class StoreService:
             if connection.holds(key):
                 connection.end()
 
-    def end(self, session_id: int) -> None:
-        """End a session in its turn; its holder gets `SessionEnded`."""
+    def end(self, session_id: int, *, is_first: bool = True) -> None:
+        """End a session in its turn; its holder gets `SessionEnded`.
+
+        Only the first attempt that fails is logged: while a disk is full, ten a second do.
+        """
 
         def failed(error: Exception) -> None:
-            _log.warning("session %d could not be ended yet: %s", session_id, error)
+            if is_first:
+                _log.warning("session %d could not be ended yet: %s", session_id, error)
             self._unended.append(session_id)
 
         self.host.expire_session(session_id, failed)
@@ -411,5 +415,5 @@ class StoreService:
                 self.end(session_id)
         unended, self._unended = self._unended, []
         for session_id in unended:
-            self.end(session_id)
+            self.end(session_id, is_first=False)
         self._plan_tick()

@@ -1,9 +1,9 @@
 """Group commit: one round of flushes for all acks that wait for the disk (`odradek.log.flush.before.ack`).
 
 Invariant: at most one group is being flushed; acks that arrive meanwhile wait for the next group. A failed
-flush is never retried (L7): its directory goes offline. If a log was deleted meanwhile, even if another one
-was created under its name, the outcome is ignored; that the directory of the deleted log is missing is no
-failure.
+flush is never retried (L7): its directory goes offline, and the other logs of the group are flushed. If a log
+was deleted meanwhile, even if another one was created under its name, the outcome is ignored; that the
+directory of the deleted log is missing is no failure.
 
     turn 1    append to A, append to B     both wanted
     turn 2    A and B are flushed in the background; an append to A is wanted again
@@ -12,6 +12,7 @@ failure.
 
 from collections.abc import Callable
 
+from odradek.base.errors import StorageFailure
 from odradek.base.execution import Background, Defer
 from odradek.base.ids import TopicPartition
 from odradek.server.node.rounds import Rounds
@@ -61,9 +62,15 @@ class GroupFlush:
 
     def _flush_group(self, wanted: list[TopicPartition]) -> None:
         taken: _Taken = []
+        failures: list[tuple[str, OSError]] = []
         for topic_partition in wanted:
             log = self._logs.get(topic_partition)
-            flush = None if log is None else log.pending_flush()
+            try:
+                flush = None if log is None else log.pending_flush()
+            except StorageFailure as error:
+                if log is not None and isinstance(error.__cause__, OSError):
+                    failures.append((log.directory, error.__cause__))
+                continue
             if flush is None:
                 self._on_flushed(topic_partition)
             else:
@@ -72,6 +79,8 @@ class GroupFlush:
             self._background.submit(lambda: _run_all(taken), self._group_done, _raise)
         else:
             self._groups.end()
+        for directory, failure in failures:
+            self._on_failed(directory, failure)
 
     def _group_done(self, run: _Run) -> None:
         self._end_run(run)
