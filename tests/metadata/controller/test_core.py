@@ -73,10 +73,12 @@ from odradek.metadata.store import (
     Existence,
     Exists,
     GetData,
+    NodeChange,
     Reconnected,
     SessionEnded,
     SetData,
     StoreReplied,
+    WatchFired,
 )
 from tests.metadata.controllers import Cluster, Member, make_broker
 

@@ -226,9 +226,9 @@ def test_a_driver_that_is_killed_costs_nothing(broker: Broker, spark: Any, tmp_p
     tables = [Table(one.table, one.name) for one in pipelines]
     assert [one.batches() for one in tables] == [[], [1]]
     assert [len(one.staged()) for one in tables] == [1, 0]
-    for one in pipelines:
-        run(one, spark)
-        found = verify_table(one)
+    for pipeline in pipelines:
+        run(pipeline, spark)
+        found = verify_table(pipeline)
         assert (found.faults, found.compared, found.rows) == ([], 1000, 1000)
 
 
