@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 from odradek.base.clock import ManualClock
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.server.process.loop_probe import LOOK_EVERY_NS, LoopProbe
+from odradek.server.process.loop_probe import LoopProbe
 
 MS = 1_000_000
 
@@ -13,9 +13,11 @@ class Loop:
     def __init__(self) -> None:
         self.now_ns = self.computed_ns = 0
         self.call: Callable[[], None] | None = None
+        self.delay_ms = 0
 
     def call_later(self, delay_s: float, call: Callable[[], None]) -> "Loop":
         self.call = call
+        self.delay_ms = round(delay_s * 1000)
         return self
 
     def cancel(self) -> None:
@@ -23,7 +25,7 @@ class Loop:
 
     def look(self, late_ms: int, computed_ms: int = 0) -> None:
         assert self.call is not None, "nothing is armed"
-        self.now_ns += LOOK_EVERY_NS + late_ms * MS
+        self.now_ns += (self.delay_ms + late_ms) * MS
         self.computed_ns += computed_ms * MS
         self.call()
 
@@ -43,3 +45,18 @@ def test_a_probe_that_comes_late_tells_of_a_stall() -> None:
     assert stalls.count == 1
     probe.close()
     assert loop.call is None
+
+
+def test_an_idle_loop_is_looked_at_more_rarely() -> None:
+    loop = Loop()
+    stalls = LoopStalls(lambda: loop.now_ns, ManualClock())
+    probe = LoopProbe(loop, stalls, lambda: loop.computed_ns)  # type: ignore[arg-type]
+    probe.start()
+    delays = [loop.delay_ms]
+    for computed_ms in (1, 0, 4, 5, 1, 0):
+        loop.look(late_ms=0, computed_ms=computed_ms)
+        delays.append(loop.delay_ms)
+    assert delays == [50, 50, 250, 250, 50, 50, 250]
+    loop.look(late_ms=120, computed_ms=130)
+    assert (stalls.count, stalls.longest_ns) == (1, 120 * MS)
+    assert loop.delay_ms == 50
