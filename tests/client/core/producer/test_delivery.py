@@ -226,6 +226,17 @@ def test_no_producer_id_fails_what_waits_if_it_is_forbidden() -> None:
     assert "no broker gives a producer id" in str(rig.outcome(b"a").error)
 
 
+def test_brokers_that_give_no_producer_ids_fail_what_waits_at_once() -> None:
+    rig = Rig(linger_ms=0)
+    rig.append(b"a")
+    (send,) = rig.pump()
+    unserved = NotConnected("InitProducerId is not served", ErrorCode.UNSUPPORTED_VERSION)
+    rig.core.outcome(Outcome(send, error=unserved), 0)
+    rig.flight.clear()
+    rig.pump()
+    assert rig.outcome(b"a").error is unserved
+
+
 @pytest.mark.parametrize("value", [b"x" * 1_000, b"x" * 3_000])
 def test_memory_is_bounded_and_comes_back(value: bytes) -> None:
     rig = started(buffer_memory=4_000)

@@ -54,7 +54,8 @@ class IdentityRequest:
     def outcome(self, outcome: Outcome, now_ms: int) -> ApiError | None:
         """Process it; returns the error after which no broker will give an id."""
         self._under_way = None
-        error, is_final = outcome.error, False
+        error = outcome.error
+        is_final = error is not None and error.code is ErrorCode.UNSUPPORTED_VERSION
         if error is None:
             answer = outcome.answer(InitProducerIdResponse)
             code = known_code(answer.error_code)
