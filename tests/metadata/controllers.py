@@ -22,7 +22,7 @@ from odradek.metadata.controller import (
     TurnCame,
     TurnWanted,
 )
-from odradek.metadata.controller.requests import Answer, ControllerRequest
+from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionImage
 from odradek.metadata.memory import MemorySession, MemoryStore
 from odradek.metadata.messages import BrokerMessage, StopReplica, UpdateMetadata, changes_from
@@ -165,6 +165,11 @@ class Cluster:
         member.event(RequestArrived(self._request_ids, request))
         assert self._request_ids in member.answers, f"{request} was not answered"
         return member.answers[self._request_ids]
+
+    def ids_for(self, broker_id: BrokerId) -> AllocateProducerIds:
+        """What a broker asks for that is registered; any other has no epoch."""
+        broker = self.image.brokers.get(broker_id)
+        return AllocateProducerIds(broker_id, -1 if broker is None else broker.epoch)
 
     def ask_for(self, kind: type[A], request: ControllerRequest) -> A:
         """The controller's answer, which is one of this kind."""

@@ -207,7 +207,7 @@ def test_the_cluster_keeps_its_id_over_restarts(cluster: Cluster) -> None:
 def test_a_session_that_ends_answers_what_was_asked() -> None:
     controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
     assert isinstance(controller.on_event(Started(make_broker(1), 1))[0], StoreCall)
-    assert controller.on_event(RequestArrived(2, AllocateProducerIds(1))) == []
+    assert controller.on_event(RequestArrived(2, AllocateProducerIds(1, 3))) == []
     (response,) = controller.on_event(SessionEnded())
     assert isinstance(response, Respond)
     assert isinstance(response.answer, Refused)
@@ -322,10 +322,23 @@ def test_settings_change_and_are_removed_again(three: Cluster) -> None:
 
 
 def test_every_block_of_producer_ids_is_new(three: Cluster) -> None:
-    blocks = [three.ask(AllocateProducerIds(2)) for _ in range(3)]
+    blocks = [three.ask(three.ids_for(2)) for _ in range(3)]
     assert blocks == [ProducerIdBlock(2, first, 1000) for first in (0, 1000, 2000)]
     three.kill(1)
-    assert three.ask(AllocateProducerIds(3)) == ProducerIdBlock(3, 3000, 1000)
+    assert three.ask(three.ids_for(3)) == ProducerIdBlock(3, 3000, 1000)
+
+
+def test_a_block_is_for_a_broker_that_is_registered_with_this_epoch(three: Cluster) -> None:
+    """As in Kafka: an answer to an earlier life of the broker would be lost ids."""
+    known = three.ids_for(2)
+    answers = [
+        three.ask_for(Refused, replace(known, broker_epoch=known.broker_epoch - 1)).error,
+        three.ask_for(Refused, replace(known, broker_epoch=known.broker_epoch + 1)).error,
+        three.ask_for(Refused, AllocateProducerIds(7, known.broker_epoch)).error,
+    ]
+    stale, unknown = ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert answers == [stale, stale, unknown]
+    assert three.ask(known) == ProducerIdBlock(2, 0, 1000)
 
 
 # --- brokers
@@ -864,7 +877,7 @@ def test_after_a_lost_answer_the_store_says_what_was_done(three: Cluster, execut
     controller.live_session.lose_connection(executed=executed, after=1)
     answer = three.ask_for(TopicOutcomes, CreateTopics((NewTopic("flights", 1, 1),)))
     assert [topic.error for topic in answer.topics] == [ErrorCode.NONE]
-    three.ask(AllocateProducerIds(1))
+    three.ask(three.ids_for(1))
     assert "flights" in three.image.topics
     assert held_lines(three.image) == held_lines(stored_image(three))
 
@@ -873,7 +886,7 @@ def test_too_many_waiting_requests_are_refused(three: Cluster) -> None:
     three.holding = True
     member = three.controller
     for number in range(REQUESTS_WAITING_MAX + 2):
-        member.event(RequestArrived(100 + number, AllocateProducerIds(1)))
+        member.event(RequestArrived(100 + number, three.ids_for(1)))
     last = member.answers.pop(100 + REQUESTS_WAITING_MAX + 1)
     assert isinstance(last, Refused)
     assert last.error is ErrorCode.REQUEST_TIMED_OUT
@@ -970,7 +983,7 @@ def test_hundreds_of_answers_that_wait_are_taken_a_few_in_each_turn(
     three.holding = True
     member, taken = three.controller, list[int]()
     controller = member.controller
-    member.event(RequestArrived(900, AllocateProducerIds(1)))
+    member.event(RequestArrived(900, three.ids_for(1)))
     for number in range(10 * ITEMS_PER_STEP):
         member.event(BrokerAnswered(number, 2, {}))
     on_event = controller.on_event

@@ -7,7 +7,7 @@ from odradek.metadata.controller.event_queue import EventQueue
 from odradek.metadata.controller.requests import AllocateProducerIds
 from odradek.metadata.store import Reconnected
 
-REQUEST = RequestArrived(1, AllocateProducerIds(1))
+REQUEST = RequestArrived(1, AllocateProducerIds(1, 3))
 
 
 def test_events_come_out_as_they_came_in_and_requests_are_counted() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.metadata import paths
-from odradek.metadata.controller.requests import AllocateProducerIds, CreateTopics, NewTopic, ProducerIdBlock
+from odradek.metadata.controller.requests import CreateTopics, NewTopic, ProducerIdBlock
 from odradek.metadata.store import Create, Delete, Multi, Operation, StoreLimits
 from tests.metadata.controllers import Cluster
 
@@ -61,7 +61,7 @@ def test_whichever_answer_of_joining_is_lost_the_broker_becomes_the_controller(
     assert cluster.members[1].controller.is_active
     assert cluster.image.controller_id == 1
     assert list(cluster.image.brokers) == [1]
-    cluster.ask_for(ProducerIdBlock, AllocateProducerIds(1))
+    cluster.ask_for(ProducerIdBlock, cluster.ids_for(1))
 
 
 def test_what_watches_missed_while_the_connection_was_lost_is_read(three: Cluster) -> None:
@@ -70,7 +70,7 @@ def test_what_watches_missed_while_the_connection_was_lost_is_read(three: Cluste
     watching.lose_answer(lambda operation: True, executed=False)
     three.store.engine.forget_watches(watching.session_id)
     three.members[2].live_session.expire()
-    three.ask(AllocateProducerIds(1))
+    three.ask(three.ids_for(1))
     assert list(three.image.brokers) == [1, 3]
 
 

@@ -43,7 +43,7 @@ REQUESTS = (
     CreateTopics((NewTopic("new", 3, 1), NewTopic("newer", 1, 1))),
     CreatePartitions((MorePartitions("flights", 4),)),
     AlterConfigs((ConfigReplacement(2, "flights", (("retention.ms", "7"),)),)),
-    AllocateProducerIds(1),
+    AllocateProducerIds(1, 3),  # its epoch in this cluster
     DeleteTopics((TopicToDelete("flights"),)),
 )
 

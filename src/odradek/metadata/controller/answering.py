@@ -148,6 +148,13 @@ class RequestAnswering:
         return ResourceOutcomes(outcomes)
 
     def _allocate_producer_ids(self, request: AllocateProducerIds) -> StoreSteps[ProducerIdBlock]:
+        broker = self._cluster.image.brokers.get(request.broker_id)
+        if broker is None:
+            said = f"broker {request.broker_id} is not registered"
+            raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, said)
+        if broker.epoch != request.broker_epoch:
+            said = f"broker {request.broker_id} is registered with another epoch"
+            raise ApiError(ErrorCode.STALE_BROKER_EPOCH, said)
         for _ in range(ATTEMPTS_MAX):
             last = yield from read_document(paths.PRODUCER_ID_BLOCK, codec.decode_producer_id_block)
             if last is None:

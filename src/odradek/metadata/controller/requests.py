@@ -116,9 +116,13 @@ class AlterConfigs:
 
 @value
 class AllocateProducerIds:
-    """Give a broker a block of producer ids that no broker ever had (KIP-730)."""
+    """Give a broker a block of producer ids that no broker ever had (KIP-730).
+
+    Refused with BROKER_ID_NOT_REGISTERED, or STALE_BROKER_EPOCH: it comes from an earlier registration.
+    """
 
     broker_id: BrokerId
+    broker_epoch: int
 
 
 @value

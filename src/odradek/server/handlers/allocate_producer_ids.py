@@ -32,4 +32,4 @@ def handle(
             response.producer_id_start, response.producer_id_len = answer.first, answer.count
         respond(response)
 
-    core.controller.submit(AllocateProducerIds(request.broker_id), answered)
+    core.controller.submit(AllocateProducerIds(request.broker_id, request.broker_epoch), answered)

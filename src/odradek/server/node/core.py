@@ -220,7 +220,12 @@ class BrokerCore:
             lambda: self.settings.request_timeout_ms,
         )
         """Decides what this broker itself wants, wherever the controller is."""
-        self.producer_ids = ProducerIds(self.broker_id, self.any_controller, self.logs.producer_ids())
+        self.producer_ids = ProducerIds(
+            self.broker_id,
+            lambda: self.controller.registered_epoch,
+            self.any_controller,
+            self.logs.producer_ids(),
+        )
 
     def _make_coordinators(self, surroundings: Surroundings) -> None:
         """Make the coordinators of groups and transactions, and what makes topics."""

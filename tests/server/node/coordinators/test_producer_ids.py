@@ -9,6 +9,8 @@ from odradek.base.ids import ProducerId
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
 from odradek.server.node.coordinators.producer_ids import ProducerIds
 
+EPOCH = 7
+
 
 class Controller:
     """It answers when the test says so."""
@@ -18,7 +20,7 @@ class Controller:
         self.given = 0
 
     def submit(self, request: Any, answered: Callable[[Answer], None]) -> None:
-        assert isinstance(request, AllocateProducerIds)
+        assert request == AllocateProducerIds(0, EPOCH)
         self.asked.append(answered)
 
     def give(self, count: int) -> None:
@@ -31,7 +33,7 @@ Taken = list[ProducerId | ErrorCode]
 
 def supply() -> tuple[Controller, ProducerIds, Taken]:
     controller = Controller()
-    return controller, ProducerIds(0, controller), []
+    return controller, ProducerIds(0, lambda: EPOCH, controller), []
 
 
 def take(ids: ProducerIds, taken: Taken) -> None:
@@ -53,7 +55,7 @@ def test_the_first_producers_wait_for_the_first_block() -> None:
 
 def test_a_block_with_an_id_of_a_log_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     controller = Controller()
-    ids = ProducerIds(0, controller, [17, 1999, 2**63 - 1])
+    ids = ProducerIds(0, lambda: EPOCH, controller, [17, 1999, 2**63 - 1])
     taken: Taken = []
     take(ids, taken)
     take(ids, taken)

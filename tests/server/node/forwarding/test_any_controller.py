@@ -39,7 +39,20 @@ def wanted(node: SimNode, request: CreateTopics | AllocateProducerIds) -> list[A
     return answers
 
 
+def wanted_in(world: World, node: SimNode, request: AllocateProducerIds) -> list[Answer]:
+    """The answer, after a while."""
+    answers = wanted(node, request)
+    world.advance(1_000)
+    return answers
+
+
 # --- producer ids
+
+
+def new_supply(node: SimNode) -> ProducerIds:
+    """A supply of ids without a block."""
+    core = node.core
+    return ProducerIds(node.broker_id, lambda: core.controller.registered_epoch, core.any_controller)
 
 
 def an_id(node: SimNode) -> SimRequest[Any]:
@@ -101,7 +114,7 @@ def test_no_id_is_given_twice_while_controllers_are_killed(seed: int) -> None:
         for node in world.nodes.values():
             sent += [an_id(node) for _ in range(3)]
             if node.is_serving:  # as if the block were used up
-                node.core.producer_ids = ProducerIds(node.broker_id, node.core.any_controller)
+                node.core.producer_ids = new_supply(node)
         for _ in range(world.chance.below(60)):
             world.step()
         (killed,) = [node for node in world.nodes.values() if node.core.controller.is_active][:1]
@@ -113,6 +126,21 @@ def test_no_id_is_given_twice_while_controllers_are_killed(seed: int) -> None:
     assert len(given) > 20
     assert len(set(given)) == len(given)
     assert open_requests(world) == [0, 0, 0]
+
+
+def test_a_broker_that_registered_again_asks_with_its_new_epoch() -> None:
+    world = World(brokers=3)
+    node = others_of(world)[0]
+    before = node.core.controller.registered_epoch
+    world.expire_session(node.broker_id)
+    world.settle()
+    assert node.core.controller.registered_epoch > before
+    sent = an_id(node)
+    world.advance(1_000)
+    assert (sent.answer.error_code, sent.answer.producer_id) == (0, 0)
+    (refused,) = wanted_in(world, node, AllocateProducerIds(node.broker_id, before))
+    assert isinstance(refused, Refused)
+    assert refused.error is ErrorCode.STALE_BROKER_EPOCH
 
 
 def test_clients_get_no_blocks() -> None:

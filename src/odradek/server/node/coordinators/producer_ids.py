@@ -10,7 +10,7 @@ broker's logs have one of its ids.
 
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
@@ -30,12 +30,20 @@ class ProducerIds:
     """This broker's supply of producer ids."""
 
     def __init__(
-        self, broker_id: BrokerId, controller: ControllerPort, in_logs: Iterable[ProducerId] = ()
+        self,
+        broker_id: BrokerId,
+        registered_epoch: Callable[[], int],
+        controller: ControllerPort,
+        in_logs: Iterable[ProducerId] = (),
     ) -> None:
-        """`in_logs` are the ids that producers in this broker's logs have at its start."""
+        """`registered_epoch` returns the epoch of the broker's last registration.
+
+        `in_logs` are the ids that producers in this broker's logs have at its start.
+        """
         self._taken = frozenset(producer_id // PRODUCER_ID_BLOCK_SIZE for producer_id in in_logs)
         """The blocks of these ids, by number."""
         self._broker_id = broker_id
+        self._registered_epoch = registered_epoch
         self._controller = controller
         # The ids in [next, end) may still be given out; empty before the first block.
         self._next: ProducerId = 0
@@ -68,7 +76,8 @@ class ProducerIds:
     def _ask_if_low(self) -> None:
         if self._end - self._next <= self._low and self._spare is None and not self._asked:
             self._asked = True
-            self._controller.submit(AllocateProducerIds(self._broker_id), self._on_answer)
+            wanted = AllocateProducerIds(self._broker_id, self._registered_epoch())
+            self._controller.submit(wanted, self._on_answer)
 
     def _has_some(self) -> bool:
         if self._next == self._end and self._spare is not None:

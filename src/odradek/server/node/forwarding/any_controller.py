@@ -172,7 +172,7 @@ class _IdsRequest(_OwnRequest):
         """See `Forwardable.to_message`."""
         from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 
-        return AllocateProducerIdsRequest(self._request.broker_id)
+        return AllocateProducerIdsRequest(self._request.broker_id, self._request.broker_epoch)
         yield
 
     def _read(self, answer: Any) -> Generator[None, None, Answer]:  # noqa: ANN401 - the API's response
