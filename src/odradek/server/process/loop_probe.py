@@ -1,7 +1,7 @@
 """Finds the stalls of the loop that are not measured, from the lateness of its own callback.
 
     looks at 0, 50, 100, 150 ms; the one due at 150 comes at 390    240 ms late
-    the thread computed for less than 1 ms in the last 50           the loop is idle: the next look is in 250 ms
+    the thread computed for less than 1 ms in the last 50           idle: the next look is in 250 ms
     it computed for 5 ms or more in those 250                       the next look is in 50 ms again
 
 The probe reports to `LoopStalls` how late it came and how long the thread computed since its last look;
