@@ -13,6 +13,7 @@ from odradek.base.system_errors import reason_of
             "no such file or directory",
         ),
         (OSError("Its address is not known: /Data/A"), "its address is not known: /Data/A"),
+        (OSError("AF_UNIX path too long"), "AF_UNIX path too long"),
         (OSError(), ""),
     ],
 )

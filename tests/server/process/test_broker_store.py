@@ -179,6 +179,6 @@ async def test_a_directory_that_others_may_enter_is_refused(tmp_path: Path, sock
 @pytest.mark.asyncio
 async def test_a_path_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
     directory = tmp_path / ("long" * 40)
-    with pytest.raises(DataDirectoryError, match=r"cannot listen on .*: af_unix path too long"):
+    with pytest.raises(DataDirectoryError, match=r"cannot listen on .*: AF_UNIX path too long"):
         await serve_store(str(directory), tmp_path / "metadata.db", durable=False)
     EmbeddedEngine(tmp_path / "metadata.db", durable=False).close()
