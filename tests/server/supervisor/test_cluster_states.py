@@ -75,6 +75,18 @@ def test_a_crash_is_followed_by_a_start_after_longer_and_longer_waits() -> None:
     assert delays == [1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000]
 
 
+def test_a_broker_that_is_restarted_by_hand_is_started_soon_however_often() -> None:
+    """A rolling restart that is repeated within a minute: nothing has failed."""
+    cluster = serving()
+    cluster.on_exited(2, CRASH, 0)
+    cluster.tick(RESTART_MS_MIN)
+    cluster.on_ready(2, RESTART_MS_MIN)
+    for now_ms in (5_000, 10_000, 15_000):
+        assert cluster.on_exited(2, Exited(0), now_ms) == [WillRestart(2, Exited(0), RESTART_MS_MIN)]
+        assert cluster.tick(now_ms + RESTART_MS_MIN) == [Spawn(2)]
+        cluster.on_ready(2, now_ms + RESTART_MS_MIN)
+
+
 def test_a_broker_that_has_served_for_a_minute_is_started_soon_again() -> None:
     cluster = serving()
     cluster.on_exited(2, CRASH, 0)

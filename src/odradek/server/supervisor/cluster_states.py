@@ -3,7 +3,8 @@
     phase      ends when                                     a process that ends by itself meanwhile
     ---------  --------------------------------------------  ---------------------------------------------
     STARTING   all brokers serve: Serving                    nobody was served yet: StartFailed, all stop
-    SERVING    a signal, or the store cannot go on           WillRestart: 1, 2, 4, ... 30 s later
+    SERVING    a signal, or the store cannot go on           WillRestart: 1, 2, 4, ... 30 s later; always 1 s
+                                                             later where SIGTERM has stopped it
     STOPPING   no process is left: End                       is not started again
 
 A cluster that finds a process of an earlier supervisor is SERVING at once: somebody is served.
@@ -195,6 +196,8 @@ class ClusterStates:
     def on_exited(self, broker_id: BrokerId, exited: Exited, now_ms: int) -> list[Effect]:
         """A broker's process has ended, or could not be started."""
         before = self._processes[broker_id].state
+        if exited.code == 0 and before is ProcessState.RUNNING:
+            self._processes[broker_id].failures = 0  # somebody has stopped it, to have it started again
         effects = self._step(broker_id, ProcessEvent.EXITED, now_ms)
         if self._phase is Phase.STARTING:
             self._code = exited.code if exited.code is not None and exited.code > 0 else EXIT_FAILED
