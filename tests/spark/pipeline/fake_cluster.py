@@ -35,6 +35,7 @@ class FakeContext:
         self.master = master
         self.executors = [Executor(1)]
         self.driver = Executor(0)
+        self.active_jobs = [1]
         self.jobs: list[int] = []
         self._fail = fail
         self._task: Any = None
@@ -53,6 +54,9 @@ class FakeContext:
 
     def getExecutorInfos(self) -> list[Executor]:  # noqa: N802
         return [self.driver, *self.executors]
+
+    def getActiveJobIds(self) -> list[int]:  # noqa: N802
+        return self.active_jobs
 
     def env(self) -> "FakeContext":
         return self

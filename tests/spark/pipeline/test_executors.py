@@ -135,3 +135,24 @@ def test_it_is_said_when_no_executor_answers(tmp_path: Path) -> None:
     Executors(FakeContext(fail=answer_late), "json", warn, wait_s=0).check(tmp_path)
     assert len(said) == 1
     assert said[0].startswith(f"no executor of {MASTER} has answered for 0 s: it may have no free cores")
+
+
+def test_executors_that_are_lost_in_the_middle_of_the_work_are_said() -> None:
+    context = FakeContext()
+    heard = threading.Event()
+    said: list[str] = []
+
+    def warn(sentence: str) -> None:
+        said.append(sentence)
+        heard.set()
+
+    with Executors(context, "json", warn, wait_s=0.001).watched():
+        assert not heard.wait(0.02)
+        context.executors = []
+        assert heard.wait(60)
+    assert said == [f"all executors of {MASTER} are gone: the run waits until it gives it others"]
+    context.active_jobs = []
+    with Executors(context, "json", ignored, wait_s=0.001).watched():
+        assert not threading.Event().wait(0.02)
+    with Executors(FakeContext("local[*]"), "json", ignored).watched():
+        assert not [one for one in threading.enumerate() if one.name == "executors"]

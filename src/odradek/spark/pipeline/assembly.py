@@ -93,6 +93,7 @@ def opened(
         with ExitStack() as stack:
             session = stack.enter_context(_session(description, spark))
             executors = Executors(session, description.format, tell.warned)
+            stack.enter_context(executors.watched())
             job = SparkJob(description, session, table.ledger, executors.check)
             state = StageState(table.ledger)
             stages = stages_of(description.transforms)
@@ -187,9 +188,11 @@ def compact_table(
             lake = lake_session(description, session)
             table.begin(lake)
             tried = table.stage()
-            Executors(session, description.format, warn).check(tried)
+            executors = Executors(session, description.format, warn)
+            executors.check(tried)
             table.discard(tried)
-            return compact(table, compactor_of(description, lake), description.compaction)
+            with executors.watched():
+                return compact(table, compactor_of(description, lake), description.compaction)
 
 
 @contextmanager
@@ -327,8 +330,11 @@ def _verify_sink(description: Description, spark: Any, warn: Callable[[str], Non
         )
     if isinstance(table, TopicTable):
         return verify_topic(description, table, view, read_offsets)
-    with _session(description, spark) as session:
-        Executors(session, description.format, warn).check(None)
+    with ExitStack() as stack:
+        session = stack.enter_context(_session(description, spark))
+        executors = Executors(session, description.format, warn)
+        executors.check(None)
+        stack.enter_context(executors.watched())
         lake = lake_session(description, session)
         is_countable = not has_windows(description.transforms)
         rows = lake.offsets(partition_offsets(last.following)) if last and is_countable else None

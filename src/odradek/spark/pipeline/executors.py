@@ -2,17 +2,19 @@
 
 A few small tasks look for the modules that ours import, and write into the directory of the batch. They run
 again when there are executors that have not been there before, or none any more. How many cores there are is
-known then, too.
-Spark places tasks as it likes, so that an executor may get none: what it lacks then fails its part of a
-batch, which is tried elsewhere or given up.
+known then, too. Spark places tasks as it likes, so that an executor may get none: what it lacks then fails
+its part of a batch, which is tried elsewhere or given up.
+
+Where all executors are lost in the middle of the work Spark waits for others in silence: a thread says so.
 """
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread, Timer
 from typing import Any, Final
 
 from odradek.base.errors import OdradekError
@@ -70,6 +72,38 @@ class Executors:
             self._refuse(one, directory)
         self._seen |= self._there()
         self._spread()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Say when work waits because all executors are gone, until the end of the block."""
+        if is_local(self._master):
+            yield
+            return
+        ended = Event()
+        watch = Thread(target=self._watch, args=(ended,), name="executors", daemon=True)
+        watch.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watch.join()
+
+    def _watch(self, ended: Event) -> None:
+        """Warn once of each time without executors that is seen in two looks."""
+        looks = 0
+        while not ended.wait(self._wait_s):
+            looks = looks + 1 if self._is_left_alone() else 0
+            if looks == 2:
+                self._warn(
+                    f"all executors of {self._master} are gone: the run waits until it gives it others"
+                )
+
+    def _is_left_alone(self) -> bool:
+        try:
+            tracker = self._context._jsc.sc().statusTracker()  # noqa: SLF001  # there is no public name for it
+            return bool(list(tracker.getActiveJobIds())) and not self._there()
+        except Exception:  # py4j's, when the session ends
+            return False
 
     def _spread(self) -> None:
         """Let a shuffle have a part for each core, as in a local session, unless the user has said how many.
