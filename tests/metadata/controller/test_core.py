@@ -1,7 +1,7 @@
 """The controller as a whole: elections won and lost, requests, brokers that come and go, lost answers."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -638,21 +638,25 @@ def test_an_answer_that_cannot_be_written_is_no_reason_to_take_over_at_once(thre
     assert three.partition("flights").leader != 1
 
 
+def ids_for(three: Cluster) -> AllocateProducerIds:
+    return AllocateProducerIds(2, three.image.brokers[2].epoch)
+
+
 @pytest.mark.parametrize(
-    "request_",
+    "request_of",
     [
-        AllocateProducerIds(2),
-        CreateTopics((NewTopic("more", 2, 2),)),
-        DeleteTopics((TopicToDelete("flights"),)),
+        ids_for,
+        lambda three: CreateTopics((NewTopic("more", 2, 2),)),
+        lambda three: DeleteTopics((TopicToDelete("flights"),)),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=["AllocateProducerIds", "CreateTopics", "DeleteTopics"],
 )
 def test_requests_that_a_full_disk_refuses_lead_to_no_new_orders(
-    three: Cluster, request_: ControllerRequest
+    three: Cluster, request_of: Callable[[Cluster], ControllerRequest]
 ) -> None:
     """Producers ask for ids ten times a second: each refusal made the controller order all brokers again."""
     create(three)
-    controller = three.controller
+    controller, request_ = three.controller, request_of(three)
     del controller.effects[:]
     three.is_disk_full = True
     for _ in range(3):
@@ -672,7 +676,7 @@ def test_a_request_that_a_full_disk_refuses_half_way_makes_the_controller_read_a
     assert isinstance(three.ask(ControlledShutdown(2, epoch)), Refused)
     three.is_disk_full = False
     del controller.effects[:]
-    three.ask(AllocateProducerIds(2))
+    three.ask(ids_for(three))
     assert sum(isinstance(effect, Elected) for effect in controller.effects) == 1
 
 
