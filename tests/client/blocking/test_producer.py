@@ -26,6 +26,7 @@ from odradek import (
     TopicPartition,
 )
 from odradek.client.aio.home import Misuse
+from odradek.client.blocking import at_exit
 from odradek.client.blocking.outbox import ROOM
 from odradek.testing import Broker
 
@@ -412,8 +413,48 @@ def test_a_program_that_does_not_close_its_producer_loses_nothing(broker: Broker
     arguments = [sys.executable, "-X", "dev", "-c", UNCLOSED, broker.bootstrap_servers, "3"]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3
-    assert "ResourceWarning: unclosed <odradek.client.blocking.producer.Producer" in done.stderr
+    assert "ResourceWarning: unclosed odradek.Producer" in done.stderr
     assert len(broker.records("unclosed")) == 50
+
+
+DROPPED = """
+import gc, sys
+from odradek import Producer
+
+def send():
+    producer = Producer(sys.argv[1], linger_ms=60_000, key_serializer=str.encode)
+    return [producer.send(f"dropped-{sys.argv[2]}", b"%d" % number, key="k") for number in range(50)]
+
+deliveries = send()
+gc.collect()
+if sys.argv[2] == "waits":
+    print({delivery.result(30).partition for delivery in deliveries})
+"""
+
+
+@pytest.mark.parametrize("then", ["waits", "ends"])
+def test_what_a_producer_had_when_it_was_dropped_is_sent(broker: Broker, then: str) -> None:
+    topic = broker.create_topic(f"dropped-{then}")
+    arguments = [sys.executable, "-X", "dev", "-c", DROPPED, broker.bootstrap_servers, then]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert done.stdout == ("{0}\n" if then == "waits" else "")
+    assert "ResourceWarning: unclosed odradek.Producer" in done.stderr
+    assert "ended before all records" not in done.stderr
+    assert len(broker.records(topic)) == 50
+
+
+def test_a_dropped_producer_ends_its_thread_and_is_forgotten(broker: Broker) -> None:
+    known = len(at_exit._flushes)
+    kept = [Producer(broker.bootstrap_servers)]
+    thread = kept[0]._network._thread
+    delivery = kept[0].send("dropped-here", b"lamp")
+    with pytest.warns(ResourceWarning, match=r"unclosed odradek\.Producer"):
+        kept.clear()
+    assert delivery.result(30).offset == 0
+    thread.join(30)
+    assert not thread.is_alive()
+    assert len(at_exit._flushes) == known
 
 
 UNREACHABLE = """

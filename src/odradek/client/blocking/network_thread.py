@@ -93,6 +93,11 @@ class NetworkThread:
         self.post(partial(self._begin_last, last))
         warnings.warn(f"unclosed {client}", ResourceWarning, stacklevel=1)
 
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the end of the thread; returns whether it has come in time."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
     @property
     def is_forked(self) -> bool:
         """Whether this is a process forked from the client's."""

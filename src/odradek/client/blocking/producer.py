@@ -8,13 +8,11 @@ It runs `odradek.aio.Producer` (`client/aio/producer`), with its settings, guara
 of its own.
 """
 
-import asyncio
-import logging
-import warnings
+import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, Unpack
+from typing import TYPE_CHECKING, Generic, Unpack
 
 from odradek.base.closing import Closing
 from odradek.client.aio import producer as aio
@@ -22,10 +20,8 @@ from odradek.client.aio.arguments import seconds_of
 from odradek.client.aio.producer_interceptors import ProducerInterceptor
 from odradek.client.aio.record_arguments import Headers
 from odradek.client.aio.record_lists import ListDelivery
-from odradek.client.blocking import at_exit
 from odradek.client.blocking.delivery import Delivery, TableDelivery, give_deliveries
-from odradek.client.blocking.network_thread import NetworkThread
-from odradek.client.blocking.outbox import Outbox
+from odradek.client.blocking.producer_life import ProducerLife
 from odradek.client.blocking.shared_lock import SharedLock
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.producer.outgoing import Outgoing
@@ -41,11 +37,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.client.aio.transactions import Offsets
-
-# How long the thread may take beyond the time that `close` was given.
-_GRACE_S: Final = 5.0
-
-_log: Final = logging.getLogger("odradek.producer")
 
 
 class Producer(Closing, Generic[K, V]):
@@ -81,12 +72,12 @@ class Producer(Closing, Generic[K, V]):
             token_provider=token_provider,
             **named,
         )
-        self._network = NetworkThread("this producer", self._at_end)
         # Guards the outcomes of all deliveries.
         self._ended = SharedLock()
         self._producer.give_by(partial(give_deliveries, self._ended))
-        self._outbox = Outbox(self._producer, self._network)
-        at_exit.call(self._flush_unclosed, self._end_unclosed)
+        self._life = ProducerLife(self._producer)
+        self._network, self._outbox = self._life.network, self._life.outbox
+        weakref.finalize(self, self._life.drop).atexit = False
 
     def send(
         self,
@@ -144,17 +135,7 @@ class Producer(Closing, Generic[K, V]):
 
         Raises TimeoutError after `timeout` seconds; what is not acknowledged by then is still sent.
         """
-        timeout = None if timeout is None else seconds_of(timeout)
-
-        async def there() -> None:
-            async with asyncio.timeout(timeout):
-                await self._outbox.emptied()
-                await self._producer.flush()
-
-        try:
-            self._network.run(there)
-        except TimeoutError:
-            raise TimeoutError(f"not all records were acknowledged within {timeout} s") from None
+        self._life.flush(None if timeout is None else seconds_of(timeout))
 
     # --- transactions
 
@@ -253,46 +234,4 @@ class Producer(Closing, Generic[K, V]):
 
         What is not acknowledged then fails; an open transaction is aborted. Closing it again does nothing.
         """
-        timeout = None if timeout is None else seconds_of(timeout)
-        if self._network.is_forked:
-            return
-        self._network.check()
-        self._outbox.close()
-        self._network.close(None if timeout is None else timeout + _GRACE_S, lambda: self._close(timeout))
-        at_exit.forget(self._end_unclosed)
-
-    async def _close(self, timeout: float | None) -> None:
-        try:
-            async with asyncio.timeout(timeout):
-                await self._outbox.emptied()
-                await self._producer.close()
-        except TimeoutError:
-            pass  # what is left fails as the thread ends
-
-    def _flush_unclosed(self, timeout_s: float) -> None:
-        """The main thread has ended: send what is left, for at most this time."""
-        if not self._is_gone:
-            with suppress(TimeoutError):
-                self.flush(timeout_s)
-
-    def _end_unclosed(self, timeout_s: float) -> None:
-        """The program ends: send what is left, for at most this time, and say so if that fails."""
-        if self._is_gone:
-            return
-        try:
-            self.flush(timeout_s)
-        except TimeoutError:
-            waits = "; ".join(map(str, self.why()))
-            _log.error("the program ended before all records of an unclosed producer were sent: %s", waits)
-        finally:
-            self.close(0)
-        warnings.warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
-
-    @property
-    def _is_gone(self) -> bool:
-        return self._network.is_forked or self._network.is_closed
-
-    def _at_end(self) -> None:
-        """The network thread ends, also where its close was interrupted."""
-        self._producer.abandon()
-        self._outbox.fail_all()
+        self._life.close(None if timeout is None else seconds_of(timeout))
