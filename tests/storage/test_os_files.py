@@ -30,6 +30,20 @@ def started(directory: Path, files: OsFileSystem, clock: ManualClock) -> LogMana
     )
 
 
+def test_deleted_logs_hold_no_descriptor(tmp_path: Path, bench: LogBench) -> None:
+    """Those of empty ones stayed open until other files needed their place, four thousand of them."""
+    files, clock = OsFileSystem(), ManualClock()
+    manager = started(tmp_path, files, clock)
+    for number in range(4):
+        log = manager.create(TopicPartition("gone", number))
+        if number % 2:
+            log.append_as_leader(bench.batch(3), 0, now_ms=clock.wall_ms())
+    assert files.open_files
+    for number in range(4):
+        manager.delete(TopicPartition("gone", number))
+    assert not files.open_files
+
+
 def test_many_logs_share_few_descriptors(tmp_path: Path, bench: LogBench) -> None:
     files, clock = OsFileSystem(descriptors_max=20), ManualClock()
     manager = started(tmp_path, files, clock)

@@ -142,19 +142,20 @@ class Segments:
         """Called when the directory was renamed: every segment uses the new name.
 
         What the indexes of the active segment hold in memory is lost, so nothing may be appended to it unless
-        it is empty.
+        it is empty. No file is open then: nobody would close those of a deleted log.
         """
         self.directory = directory
         members, self._list, self._bases = self._list, [], []
         for segment in members:
             segment.close()
             size_bytes = segment.size_bytes
-            self._add(
+            moved = self._add(
                 segment.base_offset,
                 size_bytes=size_bytes,
                 is_new=not size_bytes,
                 created_ms=segment.created_ms,
             )
+            moved.close()
 
     def close(self) -> None:
         """Close every file."""
