@@ -206,6 +206,54 @@ def test_a_full_disk_is_a_failure_and_leaves_no_trace(engine: EmbeddedEngine) ->
     assert engine.apply(session, GetChildren("/")).result == Children(())
 
 
+class FailingSync:
+    """A database whose next commit is written to the write-ahead log, whole, and then not forced to disk."""
+
+    def __init__(self, database: sqlite3.Connection, log: Path, written: bytes) -> None:
+        """`written` is what `log` has after such a commit."""
+        self._database = database
+        self._log = log
+        self._written: bytes | None = written
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._database, name)
+
+    def execute(self, statement: str, parameters: tuple[str | int | bytes, ...] = ()) -> object:
+        if statement == "COMMIT" and self._written is not None:
+            self._database.execute("ROLLBACK")
+            with self._log.open("r+b") as log:
+                log.write(self._written)
+            self._written = None
+            raise sqlite3.OperationalError("disk I/O error")
+        return self._database.execute(statement, parameters)
+
+
+def copied(file: Path, to: Path) -> Path:
+    """What a crash of the process leaves: the file and its write-ahead log."""
+    to.mkdir()
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{file}{suffix}", to / f"{file.name}{suffix}")
+    return to / file.name
+
+
+def test_what_was_refused_because_its_fsync_failed_is_not_there_after_a_crash(
+    engine: EmbeddedEngine, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = engine.open_session()
+    assert engine.apply(session, Create("/a")).result == Created("/a")
+    other_file = copied(file, tmp_path / "other")
+    other = EmbeddedEngine(other_file, keeps_sessions=True)
+    assert other.apply(session, Create("/b")).result == Created("/b")
+    written = Path(f"{other_file}-wal").read_bytes()
+    other.close()
+    failing = FailingSync(database_of(engine), Path(f"{file}-wal"), written)
+    monkeypatch.setattr(engine._table, "_database", failing)
+    assert engine.apply(session, Create("/b")).result == Failed(Fault.STORE_FAILED, "/b")
+    after = EmbeddedEngine(copied(file, tmp_path / "crashed"))
+    assert after.apply(after.open_session(), GetChildren("/")).result == Children(("a",))
+    after.close()
+
+
 def test_leases_are_kept_for_a_later_process(tmp_path: Path) -> None:
     first = EmbeddedEngine(tmp_path / "metadata.db", keeps_sessions=True)
     session = first.open_session(b"a lease")

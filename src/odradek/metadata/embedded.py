@@ -218,12 +218,26 @@ class SqliteTable:
 
     def commit(self) -> None:
         """See `NodeTable.commit`; returns when the writes are on disk, if the table is durable."""
-        self._attempt(lambda: self._database.execute("COMMIT"))
+        try:
+            self._attempt(lambda: self._database.execute("COMMIT"))
+        except TableFailed:
+            self._overwrite_refused()
+            raise
         if self._last_transaction:
             # Not forced to disk, and not needed: it may be behind the file, but never ahead of it.
             with suppress(OSError):
                 os.pwrite(self._lock, _mark(self._store_id, self._last_transaction), 0)
             self._last_transaction = 0
+
+    def _overwrite_refused(self) -> None:
+        """Write a harmless transaction where the refused one may be whole in the write-ahead log.
+
+        It is where only the fsync failed, and a start after a crash would take it for committed.
+        """
+        with suppress(*_SQLITE_ERRORS):
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            self._database.execute("UPDATE last_transaction SET number = number + 1")
 
     def rollback(self) -> None:
         """See `NodeTable.rollback`."""
