@@ -13,6 +13,7 @@ from odradek.base.errors import DataDirectoryError, OdradekError, SettingError
 from odradek.base.settings import SettingLayers
 from odradek.metadata import paths
 from odradek.metadata.embedded import EmbeddedEngine
+from odradek.metadata.tree import TableFailed
 from odradek.server.process import lifecycle, store_server
 from odradek.server.process.broker import Broker
 from odradek.server.process.broker_store import StoreUnreachable
@@ -128,6 +129,24 @@ async def test_a_store_that_nobody_serves(tmp_path: Path, sockets: str) -> None:
     with pytest.raises(StoreUnreachable, match="because nobody serves it: is its supervisor running"):
         await start(sockets, tmp_path / "logs")
     assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.asyncio
+async def test_a_store_whose_disk_is_full(
+    tmp_path: Path, sockets: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(engine: EmbeddedEngine, lease: bytes) -> int:
+        raise TableFailed("database or disk is full")
+
+    monkeypatch.setattr(EmbeddedEngine, "open_session", fails)
+    server = await serve_store(sockets, tmp_path / "metadata.db", durable=False)
+    with pytest.raises(StoreUnreachable) as refused:
+        await start(sockets, tmp_path / "logs")
+    assert str(refused.value) == (
+        f"the metadata store {sockets}/store.sock begins no session (its disk may be full):"
+        " the lines of its supervisor say why"
+    )
+    await server.stop()
 
 
 @pytest.mark.asyncio

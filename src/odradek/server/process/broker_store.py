@@ -3,7 +3,9 @@
 Invariant: a start that is refused has changed nothing, neither on disk nor in the store.
 """
 
+import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from odradek.base.errors import DataDirectoryError, OdradekError, SettingError
@@ -101,11 +103,29 @@ async def _open_served_store(shell: Shell, directory: str) -> BrokerStore:
     name = f"the metadata store {client.path}"
 
     def unreachable() -> str:
-        """A supervisor that was killed leaves the file; only a clean stop, or somebody else, removes it."""
+        """A supervisor that was killed leaves the file; only a clean stop, or somebody else, removes it.
+
+        One that is there and begins no session cannot write to its store.
+        """
+        if _is_served(client.path):
+            return f"{name} begins no session (its disk may be full): the lines of its supervisor say why"
         reason = "nobody serves it" if client.path.exists() else "there is no such file"
         return f"{name} cannot be reached, because {reason}: is its supervisor running?"
 
     return await _checked(shell, client, name, unreachable, _BACKUP)
+
+
+def _is_served(socket_path: Path) -> bool:
+    """Whether a process listens on a socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(socket_path))
+        except BlockingIOError:  # it accepts nothing at present
+            return True
+        except OSError:
+            return False
+    return True
 
 
 async def _open_zookeeper(shell: Shell, connect: str) -> BrokerStore:
