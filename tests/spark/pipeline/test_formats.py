@@ -1,12 +1,17 @@
 """What a session has of a description beside what the format of a table needs."""
 
+import signal
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("pyspark")
 
 from odradek.base.errors import SettingError
+from odradek.spark.pipeline import formats
 from odradek.spark.pipeline.delta import SETTINGS
 from odradek.spark.pipeline.formats import with_settings
+from tests.spark.pipeline.fake_topics import described
 
 CATALOG = "spark.sql.catalog.spark_catalog"
 
@@ -24,3 +29,16 @@ def test_a_catalog_of_a_format_is_not_taken_away() -> None:
     with pytest.raises(SettingError, match=f"cannot have {CATALOG}: the format of the table has that"):
         with_settings(SETTINGS, {CATALOG: "Mine"})
     assert with_settings({}, {CATALOG: "Mine"}) == {CATALOG: "Mine"}
+
+
+def test_ctrl_c_stays_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark takes it for itself when a session begins."""
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(
+        formats, "spark_session", lambda *_, **__: signal.signal(signal.SIGINT, signal.SIG_IGN)
+    )
+    try:
+        formats.session_for([described(tmp_path)])
+        assert signal.getsignal(signal.SIGINT) is before
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -132,7 +132,7 @@ def opened_together(
     compacted_of: Callable[[Description], Callable[[Compacted], None]],
 ) -> Iterator[list[Engine]]:
     """The engines of several runs, which share a Spark session and must take turns. Raises OdradekError."""
-    from odradek.spark.pipeline.formats import session_for
+    from odradek.spark.pipeline.formats import session_for, stop
 
     session = session_for(descriptions)
     try:
@@ -142,7 +142,7 @@ def opened_together(
                 for one in descriptions
             ]
     finally:
-        session.stop()
+        stop(session)
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def compact_table(
 @contextmanager
 def _session(description: Description, given: Any) -> Iterator[Any]:
     """The session that is given, or one of its own."""
-    from odradek.spark.pipeline.formats import session_for
+    from odradek.spark.pipeline.formats import session_for, stop
 
     if given is not None:
         yield given
@@ -207,7 +207,7 @@ def _session(description: Description, given: Any) -> Iterator[Any]:
     try:
         yield session
     finally:
-        session.stop()
+        stop(session)
 
 
 def run_until(

@@ -1,6 +1,11 @@
 """The formats of tables: of each its sink, its jars and what its session needs."""
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -79,7 +84,32 @@ def session_for(descriptions: Sequence[Description]) -> Any:
             )
     formats = [name for one in descriptions for name in one.table_formats]
     settings = with_settings(session_settings(formats), first.spark_settings)
-    return spark_session(" ".join(one.name for one in descriptions), master=first.master, settings=settings)
+    with _own_interrupts():
+        return spark_session(
+            " ".join(one.name for one in descriptions), master=first.master, settings=settings
+        )
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep what Ctrl-C does: PySpark's handler calls the JVM in the middle of another call, which fails."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    if before is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, before)
+    logging.getLogger().addFilter(_is_no_interrupt)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Whether a record is other than the stack that py4j logs of an interrupt, which it raises, too."""
+    return not record.getMessage().startswith("KeyboardInterrupt while sending command")
+
+
+def stop(session: Any) -> None:
+    """End a session. After Ctrl-C in a call py4j has let the JVM go, of which PySpark would warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        session.stop()
 
 
 def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
