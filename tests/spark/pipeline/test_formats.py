@@ -42,3 +42,20 @@ def test_ctrl_c_stays_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert signal.getsignal(signal.SIGINT) is before
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_while_the_jvm_starts_waits_until_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+
+    def interrupted(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        started.append("JVM")
+
+    monkeypatch.setattr(formats, "spark_session", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        formats.session_for([described(tmp_path)])
+    assert started == ["JVM"]
+    assert signal.getsignal(signal.SIGINT) is before

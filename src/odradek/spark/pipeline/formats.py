@@ -92,12 +92,24 @@ def session_for(descriptions: Sequence[Description]) -> Any:
 
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Keep what Ctrl-C does: PySpark's handler calls the JVM in the middle of another call, which fails."""
-    before = signal.getsignal(signal.SIGINT)
-    yield
-    if before is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, before)
+    """Keep what Ctrl-C does: PySpark's handler calls the JVM in the middle of another call, which fails.
+
+    While the JVM starts an interrupt waits: it would take away the file by which the JVM tells where it is,
+    and leave a JVM that never ends.
+    """
     logging.getLogger().addFilter(_is_no_interrupt)
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if waiting:
+        raise KeyboardInterrupt
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
