@@ -44,6 +44,7 @@ ARGUMENTS: Final[Mapping[str, tuple[object, ...]]] = {
 NO_CALLS: Final = {
     "close",
     "abandon",
+    "leaving",
     "append",
     "append_now",
     "until",

@@ -6,6 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata import paths
+from odradek.metadata.controller.controlled_cluster import STATES_PER_WRITE_MAX
 from odradek.metadata.memory import MemoryTable
 from odradek.metadata.store import Data, Delete, GetData, Operation, Result, SetData
 from odradek.metadata.tree import TableFailed
@@ -16,12 +17,9 @@ from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequ
 STATE = paths.partition_state("orders", 0)
 
 
-def creation(name: str) -> CreateTopicsRequest:
-    return CreateTopicsRequest([CreatableTopic(name, 1, 1)], timeout_ms=5_000)
-
-
-def created(node: SimNode, name: str) -> ErrorCode:
-    return ErrorCode(node.ask(creation(name)).topics[0].error_code)
+def created(node: SimNode, name: str, *, partitions: int = 1) -> ErrorCode:
+    request = CreateTopicsRequest([CreatableTopic(name, partitions, 1)], timeout_ms=5_000)
+    return ErrorCode(node.ask(request).topics[0].error_code)
 
 
 def by_hand(node: SimNode, *operations: Operation) -> Result:
@@ -56,15 +54,22 @@ def test_a_node_that_cannot_be_read_stops_elections_until_it_is_mended(
 def test_a_controller_that_cannot_read_the_cluster_again_is_elected_once_it_can(
     node: SimNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A write of unknown outcome makes it read everything again, when the next request comes."""
+    """A request that is refused half-way makes it read everything again, when the next one comes."""
+    whole_commit, commits = MemoryTable.commit, 0
 
-    def fails(table: MemoryTable) -> None:
-        raise TableFailed("disk I/O error")
+    def fails_but_once(table: MemoryTable) -> None:
+        nonlocal commits
+        commits += 1
+        if commits > 1:
+            raise TableFailed("disk I/O error")
+        whole_commit(table)
 
     assert created(node, "orders") is ErrorCode.NONE
     with monkeypatch.context() as broken:
-        broken.setattr(MemoryTable, "commit", fails)
-        assert created(node, "prices") is not ErrorCode.NONE
+        broken.setattr(MemoryTable, "commit", fails_but_once)
+        # So many take two writes, of which the second is refused.
+        refused = created(node, "prices", partitions=2 * STATES_PER_WRITE_MAX)
+    assert (refused, commits) == (ErrorCode.KAFKA_STORAGE_ERROR, 2)
     whole = by_hand(node, GetData(STATE))
     assert isinstance(whole, Data)
     by_hand(node, SetData(STATE, b"junk"))
