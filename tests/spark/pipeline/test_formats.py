@@ -32,7 +32,7 @@ def test_a_catalog_of_a_format_is_not_taken_away() -> None:
 
 
 def test_ctrl_c_stays_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PySpark takes it for itself when a session begins."""
+    """PySpark sets a handler of its own when a session begins."""
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(
         formats, "spark_session", lambda *_, **__: signal.signal(signal.SIGINT, signal.SIG_IGN)

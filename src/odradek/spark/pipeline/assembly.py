@@ -132,7 +132,8 @@ def opened_together(
     compacted_of: Callable[[Description], Callable[[Compacted], None]],
 ) -> Iterator[list[Engine]]:
     """The engines of several runs, which share a Spark session and must take turns. Raises OdradekError."""
-    from odradek.spark.pipeline.formats import session_for, stop
+    from odradek.spark.pipeline.formats import session_for
+    from odradek.spark.pipeline.interrupts import stop
 
     session = session_for(descriptions)
     try:
@@ -170,7 +171,7 @@ def compact_table(
 ) -> Compacted:
     """Compact the table, which no run may be writing; see `compaction`. Raises OdradekError.
 
-    `warn` hears what it waits for.
+    `warn` is called with what the session waits for.
     """
     from odradek.spark.pipeline.executors import Executors
     from odradek.spark.pipeline.formats import compactor_of, lake_session, table_of
@@ -198,7 +199,8 @@ def compact_table(
 @contextmanager
 def _session(description: Description, given: Any) -> Iterator[Any]:
     """The session that is given, or one of its own."""
-    from odradek.spark.pipeline.formats import session_for, stop
+    from odradek.spark.pipeline.formats import session_for
+    from odradek.spark.pipeline.interrupts import stop
 
     if given is not None:
         yield given
@@ -218,7 +220,7 @@ def run_until(
     """Run batches until `ended` is set; the engine that has waited longest comes next. Raises OdradekError.
 
     Each engine is beside its interval: the shortest time, in seconds, between the starts of two batches.
-    Brokers that are away between two batches are waited for, and `warn` hears of it once.
+    Between two batches the run waits for brokers that do not answer; `warn` is called once with a sentence.
     """
     clock = SystemClock()
     due_ms = [float(clock.monotonic_ms())] * len(turns)
@@ -293,7 +295,7 @@ def verify_table(
 ) -> Findings:
     """Count the sink and the topic of dead letters against the topics. Raises OdradekError.
 
-    `warn` hears what it waits for.
+    `warn` is called with what the session waits for.
     """
     from odradek.spark.pipeline.formats import table_of
     from odradek.spark.pipeline.topic_letters_proof import check_letters

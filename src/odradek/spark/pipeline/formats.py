@@ -1,11 +1,6 @@
 """The formats of tables: of each its sink, its jars and what its session needs."""
 
-import logging
-import signal
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +13,7 @@ from odradek.spark.pipeline.compaction import Compactor
 from odradek.spark.pipeline.delta_compaction import DeltaCompactor
 from odradek.spark.pipeline.description import TOPIC, Description
 from odradek.spark.pipeline.iceberg_compaction import IcebergCompactor
+from odradek.spark.pipeline.interrupts import own_interrupts
 from odradek.spark.pipeline.lake import LakeState, LakeTable
 from odradek.spark.pipeline.lake_rows import LakeSession
 from odradek.spark.pipeline.ledger import Table
@@ -84,44 +80,10 @@ def session_for(descriptions: Sequence[Description]) -> Any:
             )
     formats = [name for one in descriptions for name in one.table_formats]
     settings = with_settings(session_settings(formats), first.spark_settings)
-    with _own_interrupts():
+    with own_interrupts():
         return spark_session(
             " ".join(one.name for one in descriptions), master=first.master, settings=settings
         )
-
-
-@contextmanager
-def _own_interrupts() -> Iterator[None]:
-    """Keep what Ctrl-C does: PySpark's handler calls the JVM in the middle of another call, which fails.
-
-    While the JVM starts an interrupt waits: it would take away the file by which the JVM tells where it is,
-    and leave a JVM that never ends.
-    """
-    logging.getLogger().addFilter(_is_no_interrupt)
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if waiting:
-        raise KeyboardInterrupt
-
-
-def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """Whether a record is other than the stack that py4j logs of an interrupt, which it raises, too."""
-    return not record.getMessage().startswith("KeyboardInterrupt while sending command")
-
-
-def stop(session: Any) -> None:
-    """End a session. After Ctrl-C in a call py4j has let the JVM go, of which PySpark would warn."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        session.stop()
 
 
 def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
