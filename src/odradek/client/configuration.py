@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from odradek.base.errors import SettingError
+from odradek.base.system_errors import reason_of
 from odradek.client.bootstrap import Address, connect_any, parse_bootstrap_servers
 from odradek.client.other_settings import ours_for
 from odradek.client.protection import PREFIXES, read_protection
@@ -71,7 +72,7 @@ def read_properties(path: Path) -> dict[str, str]:
     except UnicodeDecodeError:
         raise SettingError(f"the properties file {path} is not UTF-8") from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise SettingError(f"cannot read the properties file {path}: {reason}") from None
     return parse_properties(text)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from odradek.base.errors import OdradekError
+from odradek.base.system_errors import reason_of
 
 FETCH_TIMEOUT_S: Final = 600
 REPOSITORY_VARIABLE: Final = "ODRADEK_MAVEN_REPOSITORY"
@@ -100,7 +101,7 @@ def jars_in(cache: Path, wanted: Sequence[Jar], fetch: Fetch) -> list[Path]:
                 for one in missing:
                     _accept(Path(scratch) / one.file, one, directory)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = reason_of(error)
             raise JarsMissing(f"jars cannot be kept in {directory}: {reason}; set ODRADEK_CACHE") from None
     return [directory / one.file for one in wanted]
 

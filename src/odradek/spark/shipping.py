@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import odradek
 from odradek.base.errors import OdradekError
+from odradek.base.system_errors import reason_of
 
 ROOMS: Final = ("base", "client", "net", "records", "spark", "storage", "timer", "wire")
 """Those that tasks need, and what these import."""
@@ -37,7 +38,7 @@ def package_zip(cache: Path) -> Path:
         beside.write_bytes(_zipped(modules))
         os.replace(beside, file)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise OdradekError(
             f"the package for executors cannot be kept in {file.parent}: {reason}; set ODRADEK_CACHE"
         ) from None

@@ -215,11 +215,7 @@ class Producer(Closing, Generic[K, V]):
         """What the producer is waiting for, the worst cause first; empty if it has nothing to do."""
         if self._network.is_closed:
             return [Why(Cause.CLOSED, "the producer was closed")]
-
-        async def there() -> list[Why]:
-            return self._producer.why()
-
-        return self._network.run(there)
+        return self._life.why()
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""

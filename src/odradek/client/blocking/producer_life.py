@@ -52,6 +52,14 @@ class ProducerLife:
         except TimeoutError:
             raise TimeoutError(f"not all records were acknowledged within {timeout_s} s") from None
 
+    def why(self) -> list[Why]:
+        """What the producer is waiting for."""
+
+        async def there() -> list[Why]:
+            return self._producer.why()
+
+        return self.network.run(there)
+
     def close(self, timeout_s: float | None) -> None:
         """Send what is left in this time (None: `delivery.timeout.ms`), and end the thread."""
         if self.network.is_forked:
@@ -96,17 +104,11 @@ class ProducerLife:
         try:
             self.flush(timeout_s)
         except TimeoutError:
-            waits = "; ".join(map(str, self._why()))
+            waits = "; ".join(map(str, self.why()))
             _log.error("the program ended before all records of an unclosed producer were sent: %s", waits)
         finally:
             self.close(0)
         warnings.warn(f"unclosed {_NAME}", ResourceWarning, stacklevel=1)
-
-    def _why(self) -> list[Why]:
-        async def there() -> list[Why]:
-            return self._producer.why()
-
-        return self.network.run(there)
 
     @property
     def _is_gone(self) -> bool:

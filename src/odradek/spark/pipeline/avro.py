@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from odradek.base.errors import SettingError
 from odradek.base.extras import missing_extra
+from odradek.base.system_errors import reason_of
 from odradek.spark.pipeline.fields import Fields, Unreadable
 
 HEADERS: Final = ("confluent",)
@@ -70,7 +71,7 @@ def read_schema(file: Path) -> str:
     try:
         return json.dumps(json.loads(file.read_text()))
     except OSError as error:
-        raise SettingError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
+        raise SettingError(f"cannot read {file}: {reason_of(error)}") from None
     except ValueError as error:
         raise SettingError(f"{file} is not a schema of Avro: {error}") from None
 

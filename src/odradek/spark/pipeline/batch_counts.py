@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as f
 
-from odradek.spark.pipeline.fields import Fields
+from odradek.spark.pipeline.fields import Fields, joined_type
 from odradek.spark.pipeline.keys import IGNORE
 
 
@@ -41,11 +41,9 @@ def counts_of(found: Mapping[str, Any]) -> BatchCounts:
 
 
 def _merged(texts: list[str]) -> Fields:
-    """New fields of all records; where records disagree, whole and other numbers are doubles, others JSON."""
+    """New fields of all records, each with the type that holds all its values."""
     found: Fields = {}
     for text in sorted(texts):
         for name, kind in json.loads(text).items():
-            known = found.setdefault(name, kind)
-            if known != kind:
-                found[name] = "double" if {known, kind} == {"long", "double"} else "json"
+            found[name] = joined_type(found.get(name, kind), kind)
     return found

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from odradek.base.errors import SettingError
+from odradek.base.system_errors import reason_of
 from odradek.client.bootstrap import parse_bootstrap_servers
 from odradek.client.configuration import ClientConfig
 from odradek.spark.brokers import Brokers
@@ -234,7 +235,7 @@ def _document(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text())
     except OSError as error:
-        raise SettingError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
+        raise SettingError(f"cannot read {file}: {reason_of(error)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError(f"{file} is not TOML: {error}") from None
 
@@ -261,7 +262,7 @@ def write_fields(description: Description, fields: Fields) -> None:
         beside.write_text(text + "\n")
         beside.replace(description.fields_file)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise SettingError(
             f"cannot write {description.fields_file}, which keeps the fields: {reason}"
         ) from None

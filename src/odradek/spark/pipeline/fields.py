@@ -125,6 +125,13 @@ def type_of(value: object) -> str | None:
     return "json"
 
 
+def joined_type(one: str, other: str) -> str:
+    """The type that holds values of both: whole and other numbers are doubles, other types are JSON."""
+    if one == other:
+        return one
+    return "double" if {one, other} == {"long", "double"} else "json"
+
+
 def inferred(documents: Iterable[Mapping[str, Any]]) -> Fields:
     """The fields of all documents, in the order in which they are met.
 
@@ -136,7 +143,7 @@ def inferred(documents: Iterable[Mapping[str, Any]]) -> Fields:
         for name, value in document.items():
             type_name = type_of(value)
             if type_name is not None:
-                found[name] = _joined(found.get(name, type_name), type_name)
+                found[name] = joined_type(found.get(name, type_name), type_name)
     return found
 
 
@@ -160,12 +167,6 @@ def check_fields(fields: Mapping[str, Any], where: str) -> Fields:
                 f"{where}: field {name} has the type {type_name!r}; types are {', '.join(TYPES)}"
             )
     return dict(fields)
-
-
-def _joined(one: str, other: str) -> str:
-    if one == other:
-        return one
-    return "double" if {one, other} == {"long", "double"} else "json"
 
 
 def _refuse_constant(text: str) -> object:

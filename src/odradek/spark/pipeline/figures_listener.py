@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, ClassVar, Final
 
 from odradek.base.errors import OdradekError
+from odradek.base.system_errors import reason_of
 from odradek.net.http_hosts import AllowedHosts
 
 LOOPBACK: Final = "127.0.0.1"
@@ -36,7 +37,7 @@ def served(port: int, metrics: Callable[[], str]) -> Iterator[str]:
     try:
         server = HTTPServer((LOOPBACK, port), Handler)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise CannotServe(f"cannot listen on {LOOPBACK}:{port}: {reason}") from None
     serving = threading.Thread(target=server.serve_forever, name="figures", daemon=True)
     serving.start()

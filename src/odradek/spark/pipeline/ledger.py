@@ -27,6 +27,7 @@ from uuid import uuid4
 
 from odradek.base.closing import Closing
 from odradek.base.errors import OdradekError
+from odradek.base.system_errors import reason_of
 
 COMMIT: Final = "_commit.json"
 DEAD_LETTERS: Final = "_dead_letters"
@@ -133,7 +134,7 @@ class Table(Closing):
             self.directory.mkdir(parents=True, exist_ok=True)
             lock = os.open(self.directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise TableRefused(f"cannot write to {self.directory}: {_reason(error)}") from None
+            raise TableRefused(f"cannot write to {self.directory}: {reason_of(error)}") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -161,7 +162,7 @@ class Table(Closing):
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise TableRefused(f"cannot read {self.directory}: {_reason(error)}") from None
+            raise TableRefused(f"cannot read {self.directory}: {reason_of(error)}") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -193,7 +194,7 @@ class Table(Closing):
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise TableRefused(f"cannot read {self.directory}: {_reason(error)}") from None
+            raise TableRefused(f"cannot read {self.directory}: {reason_of(error)}") from None
         return sorted(int(found[1]) for name in names if (found := _BATCH.fullmatch(name)))
 
     def last(self) -> Commit | None:
@@ -247,7 +248,7 @@ class Table(Closing):
             staging.rename(self.directory_of(commit.batch))
         except OSError as error:
             raise TableRefused(
-                f"cannot commit batch {commit.batch} of {self.directory}: {_reason(error)}"
+                f"cannot commit batch {commit.batch} of {self.directory}: {reason_of(error)}"
             ) from None
         with self._writing():
             self._sync(self.directory)
@@ -258,7 +259,7 @@ class Table(Closing):
         try:
             yield
         except OSError as error:
-            raise TableRefused(f"cannot write to {self.directory}: {_reason(error)}") from None
+            raise TableRefused(f"cannot write to {self.directory}: {reason_of(error)}") from None
 
     def _refuse_what_is_not_ours(self) -> None:
         """Raises TableRefused for visible files that no batch of a pipeline has."""
@@ -296,7 +297,3 @@ def sync(path: Path) -> None:
 
 def _holder(lock: int) -> str:
     return os.read(lock, 20).decode(errors="replace").strip() or "unknown"
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
