@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicId, TopicPartition
 from odradek.base.topic_names import fault_in_name
 from odradek.client.bootstrap import Address
 from odradek.client.choices import ISOLATION_LEVELS
 from odradek.client.configuration import ClientConfig
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.refusal import raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,

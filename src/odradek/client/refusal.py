@@ -3,8 +3,6 @@
 from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 
-__all__ = ["known_code", "may_pass", "name_of", "raise_for", "words_of"]
-
 
 def may_pass(code: ErrorCode) -> bool:
     """Whether what a broker says of a topic or partition may pass, as Kafka's clients take it."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from odradek.base.closing import Closing
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.offset_timestamps import EARLIEST, LATEST
@@ -19,7 +19,7 @@ from odradek.client.cluster import Offsets, list_offsets_of_leader
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.consumer.completed_fetch import CompletedFetch, ConsumerRecord
 from odradek.client.leader_connections import LeaderConnections
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.fetch import (

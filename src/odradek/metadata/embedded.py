@@ -232,7 +232,7 @@ class SqliteTable:
     def _overwrite_refused(self) -> None:
         """Write a harmless transaction where the refused one may be whole in the write-ahead log.
 
-        It is where only the fsync failed, and a start after a crash would take it for committed.
+        SQLite leaves it there where only the fsync failed; a start after a crash would read it as committed.
         """
         with suppress(*_SQLITE_ERRORS):
             if self._database.in_transaction:

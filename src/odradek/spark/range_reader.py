@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.offset_timestamps import EARLIEST
 from odradek.client.choices import ISOLATION_LEVELS
 from odradek.client.cluster import fetch_leaders, list_offsets_of_leader
-from odradek.client.refusal import known_code
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.columnar.record_sets import RecordSet, record_batches

@@ -17,13 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.cluster_view import Node
 from odradek.client.core.requests import Outcome, Send
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.net.client_connection import ClientConnection, Connect, tcp
 from odradek.net.request_pipeline import Answer, ConnectionFailed, NotConnected, decode_answer
 from odradek.net.request_pipeline import Outcome as WireOutcome

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.client.aio.driver import Driver
@@ -27,7 +27,7 @@ from odradek.client.core.consumer.positions import (
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.wire.messages.list_offsets import ListOffsetsResponse
 from odradek.wire.messages.offset_commit import OffsetCommitResponse
 from odradek.wire.messages.offset_fetch import OffsetFetchResponse

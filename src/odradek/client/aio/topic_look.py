@@ -1,12 +1,12 @@
 """Looks once at a topic that an application names, before it waits for anything of it."""
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.topic_names import fault_in_name
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.reaching import first_answer
 from odradek.client.core.requests import Send, ToAny
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.refusal import raise_for
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 # The first version in which a request can say that no topic is to be created.

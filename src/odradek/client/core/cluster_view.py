@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.chance import Chance
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicId, TopicPartition
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.requests import Outcome, Send, ToAny, earliest
-from odradek.client.refusal import known_code, may_pass
+from odradek.client.refusal import may_pass
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

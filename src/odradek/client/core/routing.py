@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from odradek.base.chance import Chance
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.client.core.answers import Answers
@@ -29,7 +29,7 @@ from odradek.client.core.requests import (
     earliest,
 )
 from odradek.client.core.waiting import Cause, Why
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 

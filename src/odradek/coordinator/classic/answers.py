@@ -13,21 +13,17 @@ from odradek.wire.messages.sync_group import SyncGroupResponse
 def join_answer(respond: RespondToJoin, response: JoinGroupResponse) -> HeldAnswer[JoinGroupResponse]:
     """The answer to a JoinGroup."""
     member_id = response.member_id
-    return HeldAnswer(
-        respond, response, lambda error: refused_join(member_id, client_error(GROUP_ERRORS, error))
-    )
+    return HeldAnswer(respond, response, lambda error: refused_join(member_id, _client_error(error)))
 
 
 def sync_answer(respond: RespondToSync, response: SyncGroupResponse) -> HeldAnswer[SyncGroupResponse]:
     """The answer to a SyncGroup."""
-    return HeldAnswer(
-        respond, response, lambda error: SyncGroupResponse(error_code=client_error(GROUP_ERRORS, error))
-    )
+    return HeldAnswer(respond, response, lambda error: SyncGroupResponse(error_code=_client_error(error)))
 
 
 def code_answer(respond: Callable[[ErrorCode], None], code: ErrorCode) -> HeldAnswer[ErrorCode]:
     """The answer to a Heartbeat."""
-    return HeldAnswer(respond, code, _told)
+    return HeldAnswer(respond, code, _client_error)
 
 
 def refused_join(member_id: str, code: ErrorCode) -> JoinGroupResponse:
@@ -35,5 +31,5 @@ def refused_join(member_id: str, code: ErrorCode) -> JoinGroupResponse:
     return JoinGroupResponse(error_code=code, member_id=member_id)
 
 
-def _told(error: ErrorCode) -> ErrorCode:
+def _client_error(error: ErrorCode) -> ErrorCode:
     return client_error(GROUP_ERRORS, error)

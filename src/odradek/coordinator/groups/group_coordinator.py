@@ -118,7 +118,9 @@ class GroupCoordinator:
             terms, self._trampoline, self._room, self._find, self._shard_of, topics
         )
         """Commits and deletions of offsets."""
-        self._consumer_heartbeats = ConsumerHeartbeats(self._trampoline, self._hear, defer, run_steps)
+        self._consumer_heartbeats = ConsumerHeartbeats(
+            self._trampoline, self._handle_heartbeat, defer, run_steps
+        )
         self._defer = defer
         self._run_steps = run_steps
 
@@ -311,7 +313,7 @@ class GroupCoordinator:
 
         self._consumer_heartbeats.handle(Heartbeat(request, version, caller, respond))
 
-    def _hear(self, heartbeat: Heartbeat) -> Steps[bool]:
+    def _handle_heartbeat(self, heartbeat: Heartbeat) -> Steps[bool]:
         request, respond = heartbeat.request, heartbeat.respond
         try:
             validate(request, heartbeat.version, self._surroundings.assignors)

@@ -1,8 +1,7 @@
 """The state of one elected controller: the image, how partitions change in it, the messages that follow.
 
-A partition's state is written only if its version is the
-expected one, since leaders write their ISR there, too (R2); if another write came first, the controller reads
-and decides again.
+A partition's state is written only if its version is the expected one, since leaders write their ISR there,
+too (R2); if another write came first, the controller reads and decides again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

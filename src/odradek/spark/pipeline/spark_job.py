@@ -168,7 +168,7 @@ class SparkJob:
     def _refused(
         self, counts: BatchCounts, decoded: DataFrame, directory: Path, dead_letters_max: int | None
     ) -> Written | None:
-        """What the engine will commit nothing of; otherwise the dead letters are written, and it is None."""
+        """Write the dead letters. Returns what `write` returns where nothing can be committed, else None."""
         if counts.new_fields:
             return Written(
                 counts.records, 0, counts.dead, {}, keeps_origin=True, new_fields=counts.new_fields

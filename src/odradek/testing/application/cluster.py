@@ -15,9 +15,9 @@ import asyncio
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.refusal import raise_for
 from odradek.metadata.codec import StateDocument
 from odradek.records.control import is_abort_marker
 from odradek.records.framing import iter_records

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any, Final
 
-from odradek.base.error_codes import ErrorCode
-from odradek.client.refusal import known_code
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.records.header import iter_headers
 from odradek.testing.application.traffic import Exchange
 from odradek.wire.message import Structure

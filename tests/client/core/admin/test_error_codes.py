@@ -10,10 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.client.core.admin.operation import passes
-from odradek.client.refusal import known_code
 from odradek.wire.message import Message
 from tests.client.core.admin.test_lying_brokers import OPERATIONS, Truthful, carry_out
 

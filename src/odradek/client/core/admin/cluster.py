@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.base.values import value
 from odradek.client.core.admin.operation import Operation, ask, check_all_told
@@ -17,7 +17,7 @@ from odradek.client.core.requests import (
     ToAny,
     ToController,
 )
-from odradek.client.refusal import known_code, name_of, raise_for
+from odradek.client.refusal import name_of, raise_for
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from odradek.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition, by_topic
 from odradek.client.core.admin.answering import Missing, ask_those_there, missing_of
@@ -14,7 +14,7 @@ from odradek.client.core.admin.elements import Answered, Results, ask_each, at_o
 from odradek.client.core.admin.operation import Operation, ask, ask_all, check_all_told, only
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.refusal import raise_for
 from odradek.wire.message import Message
 from odradek.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.ids import BrokerId, Offset, TopicPartition, by_topic
 from odradek.client.core.admin.answering import ask_those_there
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_nodes
 from odradek.client.core.admin.operation import Operation, ask_all
 from odradek.client.core.requests import Send, ToNode
-from odradek.client.refusal import known_code, raise_for
+from odradek.client.refusal import raise_for
 from odradek.wire.message import Message
 from odradek.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,

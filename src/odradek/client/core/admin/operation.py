@@ -16,10 +16,10 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.client.core.requests import Outcome, Send
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.wire.message import Message
 
 FINAL: Final = frozenset(

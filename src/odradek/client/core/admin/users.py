@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.client.core.admin.elements import Results
 from odradek.client.core.admin.operation import Operation, ask
 from odradek.client.core.requests import Send, ToAny
-from odradek.client.refusal import known_code, raise_for, words_of
+from odradek.client.refusal import raise_for, words_of
 from odradek.wire.messages.describe_client_quotas import (
     ComponentData,
     DescribeClientQuotasRequest,

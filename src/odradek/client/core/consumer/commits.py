@@ -12,14 +12,14 @@ keeps its partitions, it goes on with the new one as long as the member has held
 from collections.abc import Mapping
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.positions import Identity
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.core.requests import Send, ToCoordinator
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

@@ -4,8 +4,8 @@ due           C3  one request per node, for all fetchable partitions that it lea
                   in flight is skipped
               C6  a partition with data in the queue or next in line is not fetched
 outcome       C4  per partition one completed fetch at the queue's end; an answer that names other
-                  partitions than the request is ignored whole; what failed is asked for again, and told by
-                  `take_failures`; the application hears of it where the same will happen again
+                  partitions than the request is ignored whole; what failed is asked for again, and returned
+                  by `take_failures`; what fails every time is an error that `poll` raises, too
 prepare           decodes ahead of `take`
 take          C4  parses one completed fetch at a time, the next in line, which keeps its unread rest
               C5  it must still be assigned, and its next offset be the position; paused ones are kept
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_TOPIC_ID, BrokerId, Offset, TopicPartition
 from odradek.client.core.backoff import Backoff
@@ -34,7 +34,7 @@ from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.run_decoding import RunDecoder
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToNode
-from odradek.client.refusal import known_code, may_pass, name_of
+from odradek.client.refusal import may_pass, name_of
 from odradek.client.sampled import USUAL, Sampling
 from odradek.wire.messages.fetch import (
     FetchPartition,

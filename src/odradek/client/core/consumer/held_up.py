@@ -7,13 +7,12 @@ producer, the leader of a partition that is held up for a moment is asked once f
 from collections.abc import Sequence
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.ids import BrokerId, Offset, TopicPartition, by_topic
 from odradek.client.core.cluster_view import ClusterView
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import Outcome, Send, ToNode
-from odradek.client.refusal import known_code
 from odradek.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from odradek.base.clock import Clock
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import (
     NO_EPOCH,
@@ -34,7 +34,7 @@ from odradek.client.core.consumer.partition_state import PartitionState, Phase
 from odradek.client.core.consumer.subscription import Subscription
 from odradek.client.core.requests import Outcome, Send, ToCoordinator, ToNode
 from odradek.client.core.routing import Routing
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.client.reset_policy import ResetPolicy, timestamp_of
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -469,7 +469,7 @@ def _to_group(identity: Identity) -> Send:
 
 
 def left_out(partition: TopicPartition) -> ApiError:
-    """What is told of a partition that an answer says nothing of: it may have a committed offset."""
+    """The error of a partition that an answer leaves out, which may have a committed offset."""
     said = f"the coordinator's answer leaves out the committed offset of {partition}"
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, said)
 

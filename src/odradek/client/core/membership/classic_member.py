@@ -18,7 +18,7 @@ from enum import Enum, auto
 from typing import Final
 
 from odradek.base.chance import Chance
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError, MalformedRequest, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.backoff import Backoff
@@ -36,7 +36,7 @@ from odradek.client.core.membership.member import CLASSIC, MemberOptions, Refusa
 from odradek.client.core.requests import ANSWER_MS, Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.wire.message import Message
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import (

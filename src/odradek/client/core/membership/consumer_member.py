@@ -15,7 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from odradek.base.chance import Chance
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.client.core.backoff import Backoff
@@ -24,7 +24,6 @@ from odradek.client.core.membership.member import CONSUMER, MemberOptions, Refus
 from odradek.client.core.requests import Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
-from odradek.client.refusal import known_code
 from odradek.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,

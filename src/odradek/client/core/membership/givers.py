@@ -8,10 +8,9 @@ is asked when a member has been without partitions for a moment, and again after
 from collections.abc import Sequence
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.client.core.membership.member import Member
 from odradek.client.core.requests import Outcome, Send, ToCoordinator
-from odradek.client.refusal import known_code
 from odradek.wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,

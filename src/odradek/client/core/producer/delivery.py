@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from odradek.base.chance import Chance
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.client.core.answers import Answers
@@ -33,7 +33,7 @@ from odradek.client.core.producer.settings import ProducerSettings
 from odradek.client.core.producer.transaction import State, Transaction
 from odradek.client.core.requests import Outcome, Send, ToNode, earliest
 from odradek.client.core.waiting import Why
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.net.request_pipeline import NotConnected
 from odradek.records.framing import RecordHeaders
 from odradek.wire.messages.metadata import MetadataRequest

@@ -7,12 +7,11 @@ outcome(id 7, epoch 0, 140)         the identity is known; due: nothing
 
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.client.core.backoff import Backoff
 from odradek.client.core.producer.identity import Identity
 from odradek.client.core.requests import Outcome, Send, ToAny
-from odradek.client.refusal import known_code
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _LONGEST_MS: Final = 0x7FFFFFFF

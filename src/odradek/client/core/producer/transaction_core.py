@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from odradek.base.chance import Chance
-from odradek.base.error_codes import ErrorCode
+from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.core.backoff import Backoff
@@ -26,7 +26,7 @@ from odradek.client.core.producer.transaction import OffsetsStep, State, Transac
 from odradek.client.core.requests import CoordinatorKind, Outcome, Send, ToCoordinator
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
-from odradek.client.refusal import known_code, name_of
+from odradek.client.refusal import name_of
 from odradek.net.request_pipeline import NotConnected
 from odradek.wire.message import Message
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
