@@ -279,6 +279,21 @@ async def test_an_operation_ends_in_its_time_and_leaves_the_client_usable(cluste
 
 
 @simulate(brokers=1, seeds=1)
+async def test_a_broker_that_cannot_be_reached_holds_no_call_beyond_its_time(cluster: Cluster) -> None:
+    """A connection may take `socket.connection.setup.timeout.ms`, 10 s; a call does not wait for that."""
+    cluster.isolate(1)
+    now = asyncio.get_running_loop().time
+    async with Admin(cluster.bootstrap_servers) as admin:
+        began = now()
+        with pytest.raises(ApiError, match="given up after 1,500 ms: cannot connect to") as refused:
+            await admin.list_topics(timeout=1.5)
+        assert refused.value.code.is_retriable
+        assert now() - began <= 1.6
+        cluster.heal()
+        assert await admin.list_topics(timeout=30) == []
+
+
+@simulate(brokers=1, seeds=1)
 async def test_a_call_may_have_a_time_of_its_own(cluster: Cluster) -> None:
     """Shorter or longer than `default.api.timeout.ms`, which goes on to bound the other calls."""
     (broker,) = cluster.brokers

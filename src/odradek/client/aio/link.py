@@ -6,15 +6,17 @@
     send(B)                 B waits until then
 
 Invariant: each request has one outcome, given in an event of its own. While no connection can be made, what
-waits fails with each attempt, so that nothing waits longer than one attempt and one backoff.
+waits fails with each attempt, and at the end of its own time: it never waits longer than one attempt and one
+backoff.
 """
 
 import asyncio
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode, known_code
@@ -80,10 +82,11 @@ class Link:
         self._connection: ClientConnection | None = None
         # What the broker serves, by API key; None while that is not known, and nothing is sent.
         self._served: dict[int, Versions] | None = None
-        # The requests that wait for a connection, with the times at which they end.
-        self._waiting: list[tuple[Send, int]] = []
-        # How many connections in a row were never usable, and when the next may be made.
+        # The requests that wait for a connection, each with the task that ends it when its time is over.
+        self._waiting: dict[Send, TimedCall] = {}
+        # How many connections in a row were never usable, the last failure, and when the next may be made.
         self._failures = 0
+        self._failure: ApiError | None = None
         self._not_before_ms = 0
         # The task that makes the next connection; None while it need not be made or one exists.
         self._reconnect: TimedCall | None = None
@@ -115,7 +118,9 @@ class Link:
         if self._served is not None:
             self._write(send, timeout_ms)
             return
-        self._waiting.append((send, self._now_ms + timeout_ms))
+        expiry = TimedCall(self._now_ms + timeout_ms, partial(self._expire, send))
+        self._waiting[send] = expiry
+        self._options.timer.add(expiry)
         if self._connection is None and self._reconnect is None:
             if self._not_before_ms <= self._now_ms:
                 self._open()
@@ -179,10 +184,9 @@ class Link:
         if self._failures:
             name = self._options.client_id
             _log.info("client %s: %s is connected again, after %d failures", name, self.node, self._failures)
-        self._failures = 0
-        waiting, self._waiting = self._waiting, []
-        for send, deadline_ms in waiting:
-            self._write(send, max(1, deadline_ms - self._now_ms))
+        self._failures, self._failure = 0, None
+        for send, expiry in self._take_waiting():
+            self._write(send, max(1, expiry.deadline_ms - self._now_ms))
 
     def _drop_broken(self) -> None:
         if self._connection is not None and not self._connection.is_open:
@@ -208,12 +212,24 @@ class Link:
         level = logging.DEBUG if self._failures else logging.INFO
         _log.log(level, "client %s: %s; it is tried again", self._options.client_id, error)
         self._failures += 1
+        self._failure = error
         self._fail_waiting(error)
 
     def _fail_waiting(self, error: ApiError) -> None:
-        waiting, self._waiting = self._waiting, []
-        for send, _ in waiting:
+        for send, _ in self._take_waiting():
             self._later(Outcome(send, error=error, node=self.node.id))
+
+    def _take_waiting(self) -> Iterable[tuple[Send, TimedCall]]:
+        waiting, self._waiting = self._waiting, {}
+        for expiry in waiting.values():
+            expiry.cancel()
+        return waiting.items()
+
+    def _expire(self, send: Send) -> None:
+        """The time of a request is over before there is a connection."""
+        del self._waiting[send]
+        error = self._failure or NotConnected(f"cannot connect to {self.node}: it has not answered in time")
+        self._done(Outcome(send, error=error, node=self.node.id))
 
     # --- sending
 
