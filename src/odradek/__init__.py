@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from odradek.base.offset_timestamps import EARLIEST, LATEST, MAX_TIMESTAMP
     from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.interceptors import ConsumerInterceptor
-    from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.producer_interceptors import ProducerInterceptor, ProducerRecord
     from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.aio.table_deliveries import TableReceipt
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from odradek.client.core.admin.log_dirs import TopicPartitionReplica
     from odradek.client.core.admin.topics import NewTopic
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+    from odradek.client.core.consumer.offset_operations import OffsetAndTimestamp
     from odradek.client.core.membership.group_metadata import GroupMetadata
     from odradek.client.core.offset_and_metadata import OffsetAndMetadata
     from odradek.client.core.waiting import Cause, Why
@@ -104,7 +104,7 @@ __getattr__ = lazy_names(
         "MAX_TIMESTAMP": "odradek.base.offset_timestamps",
         "NewTopic": "odradek.client.core.admin.topics",
         "OffsetAndMetadata": "odradek.client.core.offset_and_metadata",
-        "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
+        "OffsetAndTimestamp": "odradek.client.core.consumer.offset_operations",
         "Producer": "odradek.client.blocking.producer",
         "RebalanceListener": "odradek.client.aio.rebalance_listener",
         "ProducerInterceptor": "odradek.client.aio.producer_interceptors",

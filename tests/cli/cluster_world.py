@@ -14,7 +14,7 @@ from odradek.cli import cluster_wait, directory_moves, move_progress, progress_l
 from odradek.cli.main import run
 from odradek.client import administering
 from odradek.client.bootstrap import Address
-from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.operation import Operation, Pause
 from odradek.client.core.requests import Outcome, Send, ToController, ToCoordinator, ToNode
 from odradek.client.refusal import raise_for
 from odradek.client.settings import BOOTSTRAP_SERVERS, DEFAULT_API_TIMEOUT_MS, Settings

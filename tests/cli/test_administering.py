@@ -15,8 +15,8 @@ from odradek.cli.connecting import ANSWER_MAX_S, answering_within
 from odradek.cli.main import WHERE_BROKERS_ARE, run
 from odradek.client.administering import about_one, admin_settings, administering
 from odradek.client.configuration import ClientConfig, from_properties
-from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import list_topics
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import Send, ToNode
 from odradek.client.settings import (
     BOOTSTRAP_SERVERS,
@@ -37,7 +37,7 @@ from odradek.wire.messages.describe_cluster import (
 from odradek.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from odradek.wire.messages.list_transactions import ListTransactionsResponse, TransactionState
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from odradek.cli.main import EXIT_FAILED, run
 from odradek.cli.patient_admin import WaitingAdmin, patient_admin
 from odradek.client.administering import admin_settings, opened
 from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import list_topics
+from odradek.client.core.operation import Operation
 from odradek.testing import Broker
 
 

@@ -13,7 +13,7 @@ from odradek.cli import reassign
 from odradek.cli.main import run
 from odradek.client.cluster_state import ClusterBroker, ClusterState
 from odradek.client.core.admin.cluster_states import cluster_state
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest

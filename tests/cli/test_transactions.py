@@ -13,7 +13,7 @@ from odradek.cli.main import run
 from odradek.client.administering import administering
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.open_transactions import find_hanging, open_transaction_at, producers_of
-from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.operation import Operation, Pause
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.records.builder import BatchBuilder
 from odradek.testing import Broker

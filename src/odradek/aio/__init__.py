@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from odradek.client.aio.consumer import Consumer
     from odradek.client.aio.deliveries import Receipt
     from odradek.client.aio.interceptors import ConsumerInterceptor
-    from odradek.client.aio.offset_queries import OffsetAndTimestamp
     from odradek.client.aio.producer import Producer
     from odradek.client.aio.producer_interceptors import ProducerInterceptor, ProducerRecord
     from odradek.client.aio.rebalance_listener import RebalanceListener
     from odradek.client.aio.table_deliveries import TableReceipt
     from odradek.client.core.consumer.completed_fetch import ConsumerRecord
+    from odradek.client.core.consumer.offset_operations import OffsetAndTimestamp
     from odradek.client.core.membership.group_metadata import GroupMetadata
     from odradek.client.core.offset_and_metadata import OffsetAndMetadata
     from odradek.client.core.waiting import Cause, Why
@@ -55,7 +55,7 @@ __getattr__ = lazy_names(
         "ConsumerInterceptor": "odradek.client.aio.interceptors",
         "ConsumerRecord": "odradek.client.core.consumer.completed_fetch",
         "OffsetAndMetadata": "odradek.client.core.offset_and_metadata",
-        "OffsetAndTimestamp": "odradek.client.aio.offset_queries",
+        "OffsetAndTimestamp": "odradek.client.core.consumer.offset_operations",
         "Producer": "odradek.client.aio.producer",
         "RebalanceListener": "odradek.client.aio.rebalance_listener",
         "ProducerInterceptor": "odradek.client.aio.producer_interceptors",

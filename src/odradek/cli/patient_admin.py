@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from odradek.cli.waiting import WaitingNotice
 from odradek.client import administering
 from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.client.core.waiting import Cause
 
 if TYPE_CHECKING:

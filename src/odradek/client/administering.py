@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from odradek.base.errors import ApiError, ElementsRefused
 from odradek.client.configuration import ClientConfig
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 
 if TYPE_CHECKING:
     from odradek.client.aio import operations as aio

@@ -209,7 +209,9 @@ async def test_offsets_of_what_does_not_exist_are_asked_for_until_the_time_is_ov
         with pytest.raises(ApiError, match="no offsets of missing-0: unknown topic or partition") as unknown:
             await reader.end_offsets([TopicPartition("missing", 0)])
         assert unknown.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert asyncio.get_running_loop().time() - begun >= 2
+        assert (
+            1.8 < asyncio.get_running_loop().time() - begun <= 2
+        )  # the last attempt has time for its answer
         with pytest.raises(ApiError, match="no partition 1 of topic orders: it has 1") as absent:
             await reader.end_offsets([TopicPartition("orders", 0), TopicPartition("orders", 1)])
         assert absent.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

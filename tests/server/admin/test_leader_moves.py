@@ -8,7 +8,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused
 from odradek.base.ids import TopicPartition
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.server.admin import leader_moves
 from odradek.server.admin.leader_moves import _decided

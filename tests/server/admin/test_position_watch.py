@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from odradek.base.ids import BrokerId, TopicPartition
-from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.operation import Operation, Pause
 from odradek.client.core.requests import ToCoordinator
 from odradek.client.group_description import GroupDescription, MemberDescription
 from odradek.server.admin import position_watch

@@ -31,7 +31,7 @@ from odradek.client.core.admin import (
     transactions,
     users,
 )
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.client.setting_types import AdminSettings
 from odradek.client.settings import Client, read_settings
 

@@ -23,8 +23,10 @@ from odradek.client.aio.arguments import committable
 from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.interceptors import ConsumerInterceptor, tell_committed
-from odradek.client.aio.offset_queries import OffsetQueries
+from odradek.client.aio.operation_runs import OperationRuns
 from odradek.client.aio.turns import Turn, Turns
+from odradek.client.core.consumer.consumer_core import ConsumerCore
+from odradek.client.core.consumer.offset_operations import commit_offsets
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
 from odradek.client.sampled import Sampled, average_and_maximum
 
@@ -55,13 +57,15 @@ class Committing:
     def __init__(
         self,
         driver: Driver,
-        queries: OffsetQueries,
+        runs: OperationRuns,
+        core: ConsumerCore,
         handed_out: HandedOut,
         interceptors: Sequence[ConsumerInterceptor],
         options: CommitOptions,
     ) -> None:
         self._driver = driver
-        self._queries = queries
+        self._runs = runs
+        self._core = core
         self._handed_out = handed_out
         self._interceptors = interceptors
         self._options = options
@@ -169,8 +173,9 @@ class Committing:
             await _come(turn, timeout_s)
             if not offsets:
                 return
-            waited_s = (self._driver.now_ms - begun_ms) / 1000
-            await self._queries.commit(offsets, max(0, timeout_s - waited_s))
+            left_ms = int(timeout_s * 1000) - (self._driver.now_ms - begun_ms)
+            operation = commit_offsets(self._core.identity, self._core.subscription.states, offsets)
+            await self._runs.run(operation, "commit", max(0, left_ms))
         finally:
             self._turns.end(turn)
         now_ms = self._driver.now_ms

@@ -18,7 +18,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, Unpack
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, Unpack
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -45,20 +45,27 @@ from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.home import loop_of
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted
-from odradek.client.aio.offset_queries import OffsetAndTimestamp, OffsetQueries
+from odradek.client.aio.operation_runs import OperationRuns, run_options
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.polling import Polling, check_open
 from odradek.client.aio.rebalance_listener import RebalanceListener
 from odradek.client.aio.rebalancing import Rebalancing
-from odradek.client.core.backoff import Backoff
+from odradek.client.aio.topic_look import partition_count
 from odradek.client.core.consumer.completed_fetch import ConsumerRecord
 from odradek.client.core.consumer.consumer_core import ConsumerCore
 from odradek.client.core.consumer.deserializing import converter
 from odradek.client.core.consumer.fetcher import Piece
+from odradek.client.core.consumer.offset_operations import (
+    OffsetAndTimestamp,
+    committed_offsets,
+    offsets_for_times,
+)
 from odradek.client.core.consumer.partition_state import PartitionState
 from odradek.client.core.membership.group_metadata import GroupMetadata
 from odradek.client.core.membership.member import Membership
 from odradek.client.core.offset_and_metadata import OffsetAndMetadata
+from odradek.client.core.operation import Operation
+from odradek.client.core.topic_partitions import partition_numbers
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.key_value_types import K, V
 from odradek.client.metrics import Metrics
@@ -71,6 +78,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _log: Final = logging.getLogger("odradek.consumer")
+
+T = TypeVar("T")
 
 
 class Consumer(Generic[K, V]):
@@ -93,19 +102,12 @@ class Consumer(Generic[K, V]):
         check_listener(listener)
         given = {**(settings or {}), **more_settings}
         read = read_settings(Client.CONSUMER, given, ssl_context=ssl_context, token_provider=token_provider)
-        options = consumer_options(read)
+        self._options = options = consumer_options(read)
         reach = driver_options(read, allow_auto_create_topics=read[known.ALLOW_AUTO_CREATE_TOPICS])
         self._client_id = reach.client_id
         self._driver = driver = Driver(reach, loop_of("a consumer"))
         self._core = ConsumerCore(driver.view, driver.routing, driver.chance, driver.clock, options)
-        self._queries = OffsetQueries(
-            self._driver,
-            self._core.identity,
-            self._core.subscription,
-            is_committed_only=options.fetch.is_committed_only,
-            request_timeout_ms=options.request_timeout_ms,
-            backoff=Backoff(reach.retry_backoff_ms, reach.retry_backoff_max_ms, self._driver.chance),
-        )
+        self._runs = OperationRuns(driver, run_options(read))
         self._convert = converter(key_deserializer, value_deserializer)
         self._interceptors = interceptors
         self._max_poll_records = read[known.MAX_POLL_RECORDS]
@@ -113,7 +115,9 @@ class Consumer(Generic[K, V]):
         self._handed_out = HandedOut(self._core.subscription)
         is_automatic = read[known.ENABLE_AUTO_COMMIT] and bool(self._core.group)
         commits = CommitOptions(is_automatic, read[known.AUTO_COMMIT_INTERVAL_MS], self._api_timeout_s)
-        self._commits = Committing(self._driver, self._queries, self._handed_out, interceptors, commits)
+        self._commits = Committing(
+            self._driver, self._runs, self._core, self._handed_out, interceptors, commits
+        )
         self._rebalancing = Rebalancing(
             self._driver, self._core, self._commits, self._handed_out, listener or RebalanceListener()
         )
@@ -326,7 +330,8 @@ class Consumer(Generic[K, V]):
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The group's committed offsets; None where there is none."""
         self._check_group()
-        return await self._queries.committed(partitions_of(partitions), self._timeout(timeout))
+        asked = committed_offsets(self._core.identity, partitions_of(partitions))
+        return await self._ask(asked, "committed", timeout)
 
     # --- positions
 
@@ -367,7 +372,9 @@ class Consumer(Generic[K, V]):
                 raise error
             return state.reset_timestamp is None and state.offset >= 0
 
-        await self._queries.until(is_known, timeout_s, f"the position of {one} was not found")
+        if not await self._driver.until(is_known, int(timeout_s * 1000)):
+            said = f"the position of {one} was not found within {timeout_s:g} s"
+            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, said)
         behind = self._handed_out.positions().get(one)
         return state.offset if behind is None else behind.offset
 
@@ -399,41 +406,50 @@ class Consumer(Generic[K, V]):
     async def partition_count(self, topic: str) -> int | None:
         """See `Producer.partition_count`."""
         check_open(self._driver)
-        return await self._queries.partition_count(topic)
+        return await partition_count(self._driver, topic, self._options.request_timeout_ms)
 
     async def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[int]:
         """The partitions of a topic, which is not created. Raises ApiError if there is none of this name."""
         check_open(self._driver)
         check_names([topic])
-        return await self._queries.partitions_for(topic, self._timeout(timeout))
+        return list(await self._ask(partition_numbers(topic), "partitions_for", timeout))
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record of each partition that is not older than a timestamp (ms); None: there is none."""
         check_open(self._driver)
-        asked = timestamps_of(timestamps)
-        return await self._queries.find(asked, self._timeout(timeout))
+        return await self._find(timestamps_of(timestamps), "offsets_for_times", timeout)
 
     async def beginning_offsets(
         self, partitions: Iterable[TopicPartition], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """The first offset of each partition."""
-        return await self._ends(partitions, EARLIEST, timeout)
+        return await self._ends(partitions, EARLIEST, "beginning_offsets", timeout)
 
     async def end_offsets(
         self, partitions: Iterable[TopicPartition], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """The offset behind the last record that may be read of each partition."""
-        return await self._ends(partitions, LATEST, timeout)
+        return await self._ends(partitions, LATEST, "end_offsets", timeout)
 
     async def _ends(
-        self, partitions: Iterable[TopicPartition], timestamp: int, timeout: float | None
+        self, partitions: Iterable[TopicPartition], timestamp: int, name: str, timeout: float | None
     ) -> dict[TopicPartition, int]:
         check_open(self._driver)
         asked = dict.fromkeys(partitions_of(partitions), timestamp)
-        found = await self._queries.find(asked, self._timeout(timeout))
+        found = await self._find(asked, name, timeout)
         return {one: at.offset for one, at in found.items() if at is not None}
+
+    async def _find(
+        self, asked: Mapping[TopicPartition, int], name: str, timeout: float | None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        is_committed_only = self._options.fetch.is_committed_only
+        operation = offsets_for_times(self._driver.view, asked, is_committed_only=is_committed_only)
+        return await self._ask(operation, name, timeout)
+
+    async def _ask(self, operation: Operation[T], name: str, timeout: float | None) -> T:
+        return await self._runs.run(operation, name, int(self._timeout(timeout) * 1000))
 
     # --- what it waits for, what it has done, and the end
 
@@ -446,12 +462,13 @@ class Consumer(Generic[K, V]):
         return Metrics("consumer", self._client_id, figures)
 
     def why(self) -> list[Why]:
-        """What keeps `poll` from returning records, the most important cause first."""
+        """What keeps `poll` from returning records, the most important cause first; then of other calls."""
         self._driver.home.check("this consumer", only_looks=True)
         if self._driver.is_closed:
             return [Why(Cause.CLOSED, "the consumer is closed")]
-        causes = self._core.why(self._driver.now_ms, self._handed_out.firsts())
-        return [*self._polling.why(), *causes]
+        now_ms = self._driver.now_ms
+        causes = self._core.why(now_ms, self._handed_out.firsts())
+        return [*self._polling.why(), *causes, *self._runs.held_up(now_ms)]
 
     async def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""

@@ -13,7 +13,7 @@ from odradek.base.closing import Closing
 from odradek.client.aio import operations as aio
 from odradek.client.aio.arguments import seconds_of
 from odradek.client.blocking.network_thread import NetworkThread
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
 

@@ -6,10 +6,12 @@
 - `answers`: which brokers answer.
 - `backoff`: how long to wait between attempts.
 - `waiting`: what a client says it is waiting for.
+- `operation`: something that an application asks for once and waits for; a generator of requests and pauses.
+- `operation_reasons`: what such operations wait for.
 - `consumer`: from what is subscribed to or assigned to the records that an application gets.
 - `membership`: a consumer's place in its group, in either protocol.
 - `producer`: what is done with a record until it is acknowledged.
-- `admin`: the operations of an administrator, each a generator of requests.
+- `admin`: the operations of an administrator.
 
 No file here imports asyncio, socket, threading, time or random (a contract in `pyproject.toml`).
 """

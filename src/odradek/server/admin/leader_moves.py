@@ -17,8 +17,8 @@ from odradek.client.cluster_state import ClusterPartition
 from odradek.client.configuration import ClientConfig
 from odradek.client.core.admin.cluster import Election, coordinator_of, elect_leaders
 from odradek.client.core.admin.cluster_states import partition_states
-from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.reassignments import alter_partition_reassignments
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import CoordinatorKind
 from odradek.coordinator.placement import partition_for
 from odradek.net.request_pipeline import ConnectionFailed

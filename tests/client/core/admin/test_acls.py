@@ -19,7 +19,7 @@ from odradek.wire.messages.describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 READ = Acl("topic", "flights", "User:ann", "read")
 NO_WRITE = Acl("topic", "f", "User:bob", "write", "deny", "10.0.0.1", "prefixed")

@@ -8,7 +8,7 @@ from odradek.client.core.admin.answering import ask_those_there, missing_of
 from odradek.client.core.requests import Send, ToNode
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 Asked = Running[tuple[dict[int, ListGroupsResponse], dict[int, ApiError]]]
 

@@ -56,7 +56,7 @@ from odradek.wire.messages.list_config_resources import (
     ListConfigResourcesResponse,
 )
 from odradek.wire.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 
 def test_a_feature_has_a_level_within_bounds() -> None:

@@ -9,7 +9,7 @@ from odradek.wire.messages.describe_configs import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 
 def test_the_settings_are_those_of_the_brokers_that_tell_them() -> None:

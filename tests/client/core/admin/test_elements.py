@@ -7,7 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_nodes, at_once
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import ToController, ToNode
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.message import Message
@@ -16,7 +16,7 @@ from odradek.wire.messages.delete_groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 
 def request(names: Sequence[str]) -> Message:

@@ -8,8 +8,8 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.core.admin.configs import alter_configs, describe_configs
 from odradek.client.core.admin.groups import delete_group, describe_group
-from odradek.client.core.admin.operation import Operation, Pause
 from odradek.client.core.admin.transactions import describe_transaction
+from odradek.client.core.operation import Operation, Pause
 from odradek.client.core.requests import Outcome
 from odradek.wire.message import Message
 from odradek.wire.messages.consumer_group_describe import (

@@ -12,7 +12,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
-from odradek.client.core.admin.operation import passes
+from odradek.client.core.operation import passes
 from odradek.wire.message import Message
 from tests.client.core.admin.test_lying_brokers import OPERATIONS, Truthful, carry_out
 

@@ -25,7 +25,7 @@ from odradek.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 FIRST, SECOND = TopicPartition("flights", 0), TopicPartition("flights", 1)
 

@@ -5,8 +5,8 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused
 from odradek.client.core.admin.groups import list_groups, remove_members_from_group
-from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.transactions import list_transactions
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import ToCoordinator, ToNode
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from odradek.wire.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
@@ -19,7 +19,7 @@ from odradek.wire.messages.describe_groups import (
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from odradek.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from odradek.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 NOT_CONSUMER = ConsumerGroupDescribeResponse(
     groups=[DescribedConsumerGroup(group_id="billing", error_code=ErrorCode.GROUP_ID_NOT_FOUND)]

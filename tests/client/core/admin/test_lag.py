@@ -31,7 +31,7 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 
 def described(*numbers: int) -> ConsumerGroupDescribeResponse:

@@ -35,7 +35,7 @@ from odradek.wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 FIRST, SECOND = TopicPartition("flights", 0), TopicPartition("flights", 1)
 PRODUCER = PartitionProducer(FIRST, 7, 3, -1, 5, 1_000, 40)

@@ -31,7 +31,7 @@ from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 FLIGHTS_ON_1 = TopicPartitionReplica("flights", 0, 1)
 FLIGHTS_ON_2 = TopicPartitionReplica("flights", 0, 2)

@@ -31,7 +31,7 @@ from odradek.client.core.admin import (
     transactions,
     users,
 )
-from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.operation import Operation, Pause
 from odradek.client.core.requests import Outcome
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message

@@ -20,7 +20,7 @@ from odradek.client.core.admin.offset_reset import (
     Target,
     plan_moves,
 )
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import Send
 from odradek.wire.message import Message
 from odradek.wire.messages.list_offsets import (
@@ -40,7 +40,7 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 FIRST, SECOND = TopicPartition("flights", 0), TopicPartition("flights", 1)
 OFFSETS = {-2: 5, -1: 10, 1_000: 8, 9_000: -1}

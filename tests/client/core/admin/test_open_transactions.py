@@ -13,8 +13,8 @@ from odradek.client.core.admin.open_transactions import (
     open_transaction_at,
     producers_of,
 )
-from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.transactions import PartitionProducer, list_transactions_there
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import Send, ToNode
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.message import Message
@@ -43,7 +43,7 @@ from odradek.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 FLIGHTS = TopicPartition("flights", 0)
 PRODUCER = PartitionProducer(FLIGHTS, 7, 3, -1, 5, 1_000, 40)

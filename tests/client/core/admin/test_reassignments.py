@@ -23,7 +23,7 @@ from odradek.wire.messages.list_partition_reassignments import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 FIRST, SECOND = TopicPartition("flights", 0), TopicPartition("flights", 1)
 

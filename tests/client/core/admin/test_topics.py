@@ -9,7 +9,6 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, ElementsRefused
 from odradek.base.uuids import render_uuid
-from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import (
     NewTopic,
     await_leaders,
@@ -18,6 +17,7 @@ from odradek.client.core.admin.topics import (
     delete_topics,
     describe_topics,
 )
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import ToController
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest
 from odradek.wire.messages.create_topics import (
@@ -36,7 +36,7 @@ from odradek.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from tests.client.core.admin.running import Running
+from tests.client.core.running import Running
 
 FLIGHTS, PLANES = UUID(int=1), UUID(int=2)
 

@@ -40,7 +40,7 @@ def answer(*codes: ErrorCode) -> OffsetCommitResponse:
 
 
 def epoch_of(commit: Commit) -> int:
-    request = commit.request(1_000).request
+    request = commit.request().request
     assert isinstance(request, OffsetCommitRequest)
     return request.generation_id_or_member_epoch
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
-from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.operation import Operation, ask
 from odradek.client.core.requests import Send, ToAny, ToController
 from odradek.client.refusal import raise_for
 from odradek.wire.message import Message

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId
-from odradek.client.core.admin.operation import Operation, ask_by_key
+from odradek.client.core.operation import Operation, ask_by_key
 from odradek.client.core.requests import Send
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.message import Message

@@ -8,7 +8,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.base.values import value
-from odradek.client.core.admin.operation import Operation, ask, check_all_told
+from odradek.client.core.operation import Operation, ask, check_all_told
 from odradek.client.core.requests import (
     REQUEST_TIMEOUT_MS,
     CoordinatorKind,

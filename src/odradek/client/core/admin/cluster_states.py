@@ -10,9 +10,9 @@ from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.client.cluster_state import ClusterBroker, ClusterPartition, ClusterState
 from odradek.client.core.admin.cluster import describe_cluster_at
 from odradek.client.core.admin.configs import TOPIC_RESOURCE
-from odradek.client.core.admin.operation import Operation, Pause, ask, within
 from odradek.client.core.admin.reassignments import listing_request, moves_of
 from odradek.client.core.admin.topics import KNOWN_LOOKS, METADATA_VERSION_MAX, metadata_request
+from odradek.client.core.operation import Operation, Pause, ask, within
 from odradek.client.core.requests import Destination, Send, ToAny, ToNode
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_configs import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from odradek.base.ids import BrokerId
 from odradek.client.core.admin.answering import ask_those_there
-from odradek.client.core.admin.operation import Operation, ask, only
+from odradek.client.core.operation import Operation, ask, only
 from odradek.client.core.requests import Send, ToAny, ToNode
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_configs import (

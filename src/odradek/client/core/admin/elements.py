@@ -19,7 +19,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError, ElementsRefused
 from odradek.base.ids import BrokerId
-from odradek.client.core.admin.operation import Operation, Pause, passes
+from odradek.client.core.operation import Operation, Pause, passes
 from odradek.client.core.requests import Destination, Send, ToNode
 from odradek.client.refusal import words_of
 from odradek.wire.message import Message

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.operation import Operation, ask
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -9,8 +9,8 @@ from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.core.admin.answering import ask_those_there
 from odradek.client.core.admin.log_dirs import description_request, logs_of
 from odradek.client.core.admin.offsets import offsets_where_led
-from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.topics import PartitionDescription, TopicDescription
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import Send, ToNode
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsResponse
 

@@ -11,7 +11,7 @@ from odradek.base.ids import Offset, TopicPartition, by_topic
 from odradek.client.core.admin.answering import Missing, ask_those_there, missing_of
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
-from odradek.client.core.admin.operation import Operation, ask, ask_all, check_all_told, only
+from odradek.client.core.operation import Operation, ask, ask_all, check_all_told, only
 from odradek.client.core.requests import Send, ToCoordinator, ToNode
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
 from odradek.client.refusal import raise_for

@@ -7,7 +7,7 @@ from odradek.base.offset_timestamps import LATEST
 from odradek.client.core.admin.groups import describe_group, list_group_offsets
 from odradek.client.core.admin.leaders import leaders_of
 from odradek.client.core.admin.offsets import offsets_where_led
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 
 
 @dataclass(frozen=True, slots=True)

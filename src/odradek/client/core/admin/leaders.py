@@ -7,7 +7,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.client.core.admin.elements import Answered, Part, Results, ask_each
-from odradek.client.core.admin.operation import Operation, ask, passes
+from odradek.client.core.operation import Operation, ask, passes
 from odradek.client.core.requests import Send, ToAny, ToNode
 from odradek.wire.message import Message
 from odradek.wire.messages.metadata import MetadataResponse

@@ -14,7 +14,7 @@ from odradek.base.ids import BrokerId, Offset, TopicPartition, by_topic
 from odradek.client.core.admin.answering import ask_those_there
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_nodes
-from odradek.client.core.admin.operation import Operation, ask_all
+from odradek.client.core.operation import Operation, ask_all
 from odradek.client.core.requests import Send, ToNode
 from odradek.client.refusal import raise_for
 from odradek.wire.message import Message

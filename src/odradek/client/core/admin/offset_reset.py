@@ -17,7 +17,7 @@ from odradek.base.ids import Offset, TopicPartition
 from odradek.base.offset_timestamps import EARLIEST, LATEST
 from odradek.client.core.admin.groups import list_group_offsets
 from odradek.client.core.admin.offsets import list_offsets
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from odradek.base.ids import Offset, TopicPartition
 from odradek.client.choices import ISOLATION_LEVELS
 from odradek.client.core.admin.elements import Answered, Results
 from odradek.client.core.admin.leaders import ask_leaders
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS
 from odradek.wire.message import Message
 from odradek.wire.messages.delete_records import (

@@ -10,7 +10,6 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
 from odradek.client.core.admin.leaders import ask_leaders
-from odradek.client.core.admin.operation import Operation
 from odradek.client.core.admin.transactions import (
     PartitionProducer,
     TransactionDescription,
@@ -19,6 +18,7 @@ from odradek.client.core.admin.transactions import (
     producers_by_partition,
     producers_request,
 )
+from odradek.client.core.operation import Operation
 from odradek.wire.messages.describe_producers import DescribeProducersResponse
 
 

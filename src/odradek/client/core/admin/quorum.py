@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.ids import BrokerId, Offset
-from odradek.client.core.admin.operation import Operation, ask, only
+from odradek.client.core.operation import Operation, ask, only
 from odradek.client.core.requests import Send, ToAny
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_quorum import (

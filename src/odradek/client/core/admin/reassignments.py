@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from odradek.base.ids import BrokerId, TopicPartition, by_topic
 from odradek.base.values import value
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
-from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.operation import Operation, ask
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToController
 from odradek.client.refusal import raise_for
 from odradek.wire.message import Message

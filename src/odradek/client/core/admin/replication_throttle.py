@@ -16,7 +16,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.core.admin.configs import ConfigEntry, alter_configs, describe_configs
-from odradek.client.core.admin.operation import Operation
+from odradek.client.core.operation import Operation
 from odradek.client.replica_placement import Replicas
 
 RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")

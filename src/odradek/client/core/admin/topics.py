@@ -10,7 +10,7 @@ from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.base.uuids import parse_uuid, render_uuid
 from odradek.client.core.admin.configs import setting_text
 from odradek.client.core.admin.elements import Answered, Results, ask_each, at_once
-from odradek.client.core.admin.operation import Operation, Pause, ask, check_all_told
+from odradek.client.core.operation import Operation, Pause, ask, check_all_told
 from odradek.client.core.requests import REQUEST_TIMEOUT_MS, Send, ToAny, ToController
 from odradek.client.refusal import raise_for
 from odradek.wire.message import Message

@@ -12,7 +12,7 @@ from odradek.client.core.admin.answering import Missing, ask_those_there, missin
 from odradek.client.core.admin.cluster import broker_ids
 from odradek.client.core.admin.elements import Answered, ask_each, at_once
 from odradek.client.core.admin.leaders import ask_leaders
-from odradek.client.core.admin.operation import Operation, ask, ask_all, only
+from odradek.client.core.operation import Operation, ask, ask_all, only
 from odradek.client.core.requests import CoordinatorKind, Send, ToCoordinator, ToNode
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_producers import (

@@ -7,7 +7,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode, known_code
 from odradek.base.errors import ApiError
 from odradek.client.core.admin.elements import Results
-from odradek.client.core.admin.operation import Operation, ask
+from odradek.client.core.operation import Operation, ask
 from odradek.client.core.requests import Send, ToAny
 from odradek.client.refusal import raise_for, words_of
 from odradek.wire.messages.describe_client_quotas import (

@@ -1,7 +1,7 @@
 """Commits of offsets: the request, and what each partition was answered.
 
     commit = Commit(core.identity, core.subscription.states, {orders-0: OffsetAndMetadata(17)})
-    send = commit.request(timeout_ms)
+    send = commit.request()
     commit.answered(answer, states)     None: all is committed; an error: send the next request later
 
 Invariant: a commit names the generation in which it was begun, however often it is sent: after a rebalance
@@ -55,7 +55,7 @@ class Commit:
         self.left = dict(offsets)
         """What is not committed yet."""
 
-    def request(self, timeout_ms: int) -> Send:
+    def request(self) -> Send:
         """The next request: what is left, by the member if there is one."""
         topics: dict[str, OffsetCommitRequestTopic] = {}
         for (name, number), one in sorted(self.left.items()):
@@ -71,7 +71,7 @@ class Commit:
             group_instance_id=self._identity.instance if self._member else None,
             topics=list(topics.values()),
         )
-        return Send(ToCoordinator(group), request, timeout_ms=timeout_ms, highest=_VERSION_MAX)
+        return Send(ToCoordinator(group), request, highest=_VERSION_MAX)
 
     def answered(
         self, answer: OffsetCommitResponse, states: Mapping[TopicPartition, PartitionState]

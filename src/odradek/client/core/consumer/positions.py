@@ -13,7 +13,7 @@ that have waited for it ever since: not for one that was given away and came bac
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode, known_code
@@ -61,6 +61,9 @@ from odradek.wire.messages.offset_for_leader_epoch import (
 # The last versions that name topics by name.
 OFFSET_FETCH_VERSION_MAX: Final = 9
 LIST_OFFSETS_VERSION_MAX: Final = 10
+
+CommittedEntry: TypeAlias = OffsetFetchResponsePartition | OffsetFetchResponsePartitions
+"""What an OffsetFetch is answered about one partition, in an old or a new version."""
 
 
 class NoPosition(ApiError):
@@ -138,9 +141,9 @@ def offset_fetch(identity: Identity, partitions: Iterable[TopicPartition]) -> Of
 
 def fetched_offsets(
     answer: OffsetFetchResponse,
-) -> tuple[ErrorCode, dict[TopicPartition, OffsetFetchResponsePartition | OffsetFetchResponsePartitions]]:
+) -> tuple[ErrorCode, dict[TopicPartition, CommittedEntry]]:
     """What an OffsetFetch was answered, in any version: the group's error, and each partition's entry."""
-    found: dict[TopicPartition, OffsetFetchResponsePartition | OffsetFetchResponsePartitions] = {}
+    found: dict[TopicPartition, CommittedEntry] = {}
     if answer.groups:
         for topic in answer.groups[0].topics:
             found.update({TopicPartition(topic.name, one.partition_index): one for one in topic.partitions})

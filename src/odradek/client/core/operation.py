@@ -1,4 +1,4 @@
-"""One operation of an administrator: a generator of requests and pauses that returns its result.
+"""One operation that an application waits for: a generator of requests and pauses that returns its result.
 
     [Send(...), Send(...)]         send these; continue with their outcomes, in the same order
     Pause(0, refused=[...])        wait for a backoff that rises with each number, then continue

@@ -1,9 +1,9 @@
-"""An operation of the admin client that a test runs step by step."""
+"""An operation of a client that a test runs step by step."""
 
 from typing import Generic, TypeVar
 
 from odradek.base.errors import ApiError
-from odradek.client.core.admin.operation import Operation, Pause
+from odradek.client.core.operation import Operation, Pause
 from odradek.client.core.requests import Outcome, Send
 from odradek.wire.message import Message
 

@@ -1,12 +1,12 @@
-"""What the operations of an administrator wait for: the causes of `Admin.why()`."""
+"""What the operations of a client wait for, for its `why`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from odradek.base.ids import NO_BROKER, BrokerId
-from odradek.client.core.admin.operation import Pause
 from odradek.client.core.cluster_view import ClusterView
+from odradek.client.core.operation import Pause
 from odradek.client.core.requests import Send, ToController, ToNode
 from odradek.client.core.routing import Routing
 from odradek.client.core.waiting import Cause, Why
@@ -44,11 +44,12 @@ def why(operations: Sequence[UnderWay], view: ClusterView, routing: Routing, now
     """What keeps operations from ending, the worst cause first; empty without any."""
     if not operations:
         return []
-    causes = [*routing.why(now_ms), *(_why(one, view, routing, now_ms) for one in operations)]
+    causes = [*routing.why(now_ms), *(why_one(one, view, routing, now_ms) for one in operations)]
     return sorted(causes, key=lambda one: _RANKS.get(one.cause, len(_RANKS)))
 
 
-def _why(one: UnderWay, view: ClusterView, routing: Routing, now_ms: int) -> Why:
+def why_one(one: UnderWay, view: ClusterView, routing: Routing, now_ms: int) -> Why:
+    """What one operation waits for, apart from what keeps all requests."""
     data: dict[str, object] = {"operation": one.name, "ms": now_ms - one.since_ms}
     for send in one.sends:
         node = _node(send, view)

@@ -2,8 +2,8 @@
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.client.core.admin.operation import Pause
-from odradek.client.core.admin.reasons import UnderWay, why
+from odradek.client.core.operation import Pause
+from odradek.client.core.operation_reasons import UnderWay, why
 from odradek.client.core.requests import Outcome, Send, ToController, ToNode
 from odradek.client.core.waiting import Cause
 from odradek.net.request_pipeline import NotConnected
