@@ -13,7 +13,6 @@ A start that fails half-way undoes its steps.
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -47,22 +46,10 @@ _DRAIN_LOOKS: Final = 40
 
 async def start(shell: Shell) -> Broker:
     """Start a broker; see the module's head."""
-    async with AsyncExitStack() as undo:
-        undo.push_async_callback(shell.executor.close)
-        undo.callback(shell.driver.close)
-        undo.callback(shell.listeners.stop_accepting)
-        if shell.peer_listener is not None:
-            undo.callback(shell.peer_listener.refuse)
-        await shell.listeners.bind()
-        if shell.peer_listener is not None:
-            shell.peer_listener.bind()
-        if shell.peer_sockets is not None:
-            undo.callback(shell.peer_sockets.close)
-        if shell.admin is not None:
-            undo.push_async_callback(shell.admin.close)
-            shell.admin.bind(shell.settings.odradek_admin_host, shell.settings.odradek_admin_port)
+    store: BrokerStore | None = None
+    try:
+        await _bind(shell)
         store = await open_store(shell)
-        undo.callback(store.close)
         sequence = stages.start(
             Life(_surroundings(shell, store)),
             shell.layers,
@@ -72,22 +59,20 @@ async def start(shell: Shell) -> Broker:
             sync_in_parallel,
         )
         node = await _drive(sequence, shell, store)
-        undo.pop_all()
+    except BaseException:
+        shell.listeners.stop_accepting()
+        if shell.peer_listener is not None:
+            shell.peer_listener.refuse()
+        await _release(shell, store)
+        raise
     return Broker(shell, store, node)
 
 
 async def stop(broker: Broker, *, hands_over: bool = True) -> None:
     """Stop a broker that has started; see the module's head, and `stages.stop` for `hands_over`."""
-    shell = broker.shell
     sequence = stages.stop(broker.node, sync_in_parallel, hands_over=hands_over)
-    await _drive(sequence, shell, broker.store)
-    if shell.peer_sockets is not None:
-        shell.peer_sockets.close()
-    shell.driver.close()
-    broker.store.close()
-    if shell.cuts is not None:
-        shell.cuts.end()
-    await shell.executor.close()
+    await _drive(sequence, broker.shell, broker.store)
+    await _release(broker.shell, broker.store)
 
 
 async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
@@ -104,15 +89,34 @@ async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
     shell.listeners.connections.abort_all()
     if shell.peer_listener is not None:
         shell.peer_listener.abandon()
+    # The session of the store is not ended: the next start finds it stale.
+    await _release(shell, broker.store)
+
+
+async def _bind(shell: Shell) -> None:
+    """Take all ports. Raises OSError for one that is in use."""
+    await shell.listeners.bind()
+    if shell.peer_listener is not None:
+        shell.peer_listener.bind()
+    if shell.admin is not None:
+        shell.admin.bind(shell.settings.odradek_admin_host, shell.settings.odradek_admin_port)
+
+
+async def _release(shell: Shell, store: BrokerStore | None) -> None:
+    """End what the shell runs: the end of a stop, of a crash, and of a start that fails.
+
+    Nothing fires, answers or reports any more once the first call of this returns to the loop.
+    """
     if shell.peer_sockets is not None:
         shell.peer_sockets.close()
     shell.probe.close()
     shell.driver.close()
-    if shell.admin is not None:
-        await shell.admin.close()
-    broker.store.close()  # without ending the session: the next start finds it stale
+    if store is not None:
+        store.close()
     if shell.cuts is not None:
         shell.cuts.end()
+    if shell.admin is not None:
+        await shell.admin.close()
     await shell.executor.close()
 
 
