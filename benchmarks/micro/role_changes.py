@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from odradek.metadata.messages import OrderOutcome
+from odradek.metadata.orders import OrderOutcome
 from odradek.server.process import garbage
 from odradek.testing.sim import SimNode, World
 from odradek.wire.messages.leader_and_isr import (

@@ -25,7 +25,7 @@ from odradek.metadata.controller import (
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionImage
 from odradek.metadata.memory import MemorySession, MemoryStore
-from odradek.metadata.messages import BrokerMessage, StopReplica, UpdateMetadata, changes_from
+from odradek.metadata.orders import Order, StopReplica, UpdateMetadata, changes_from
 from odradek.metadata.store import (
     Create,
     Failed,
@@ -55,8 +55,8 @@ class Member:
     session: MemorySession | None = None
     # Everything that its controller wanted, in order.
     effects: list[Effect] = field(default_factory=list)
-    # Every message that it got, in order, with the sender's number.
-    received: list[BrokerMessage] = field(default_factory=list)
+    # Every order that it got, in order, with the sender's number.
+    received: list[Order] = field(default_factory=list)
     # What it knows from UpdateMetadata alone.
     image: ClusterImage = field(default_factory=ClusterImage)
     answers: dict[int, Answer] = field(default_factory=dict)
@@ -89,8 +89,8 @@ class Member:
                     self.calls[self.session.submit(operation)] = call_id
             case TurnWanted(call_id):
                 self._take(TurnCame(call_id))
-            case SendToBroker(broker_id, message_id, message):
-                self.cluster.send(self, broker_id, message_id, message)
+            case SendToBroker(broker_id, order_id, order):
+                self.cluster.send(self, broker_id, order_id, order)
             case Respond(request_id, answer):
                 assert request_id not in self.answers, "a request is answered once"
                 self.answers[request_id] = answer
@@ -105,10 +105,10 @@ class Member:
             assert not isinstance(event, SessionOpened), "sessions are open from the start"
             self._take(event)
 
-    def receive(self, message: BrokerMessage) -> None:
-        self.received.append(message)
-        if isinstance(message, UpdateMetadata):
-            for change in changes_from(message, self.image):
+    def receive(self, order: Order) -> None:
+        self.received.append(order)
+        if isinstance(order, UpdateMetadata):
+            for change in changes_from(order, self.image):
                 self.image.apply(change)
 
 
@@ -124,7 +124,7 @@ class Cluster:
         self.members: dict[BrokerId, Member] = {}
         # How a broker answers a StopReplica: the errors, or None for not at all.
         self.answer_to_stop: Callable[[BrokerId, StopReplica], dict[TopicPartition, ErrorCode] | None] = (
-            lambda broker_id, message: {}
+            lambda broker_id, order: {}
         )
         self._request_ids = 0
 
@@ -151,12 +151,12 @@ class Cluster:
         self.members[broker_id].live_session.expire()
         self.store.deliver()
 
-    def send(self, sender: Member, broker_id: BrokerId, message_id: int, message: BrokerMessage) -> None:
+    def send(self, sender: Member, broker_id: BrokerId, order_id: int, order: Order) -> None:
         receiver = self.members[broker_id]
-        receiver.receive(message)
-        errors = self.answer_to_stop(broker_id, message) if isinstance(message, StopReplica) else {}
+        receiver.receive(order)
+        errors = self.answer_to_stop(broker_id, order) if isinstance(order, StopReplica) else {}
         if errors is not None:
-            sender.event(BrokerAnswered(message_id, broker_id, errors))
+            sender.event(BrokerAnswered(order_id, broker_id, errors))
 
     def ask(self, request: ControllerRequest, of: BrokerId | None = None) -> Answer:
         """Send a request to the controller (or to that broker) and return the answer."""

@@ -20,7 +20,7 @@ from odradek.metadata.image import (
     PartitionImage,
     TopicCreated,
 )
-from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition, StopReplica, StopReplicaPartition
+from odradek.metadata.orders import LeaderAndIsr, LeaderAndIsrPartition, StopReplica, StopReplicaPartition
 from odradek.records.builder import BatchBuilder
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.records.work import finish

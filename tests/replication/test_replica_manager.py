@@ -10,7 +10,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import ITEMS_PER_STEP, Steps, deliver, exhaust
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
-from odradek.metadata.messages import StopReplica, StopReplicaPartition
+from odradek.metadata.orders import StopReplica, StopReplicaPartition
 from odradek.records.work import finish
 from odradek.replication import FetchOutcome, FetchParams, Partition, PartitionFetch
 from odradek.replication.delayed_fetch import DelayedFetch

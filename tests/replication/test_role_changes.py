@@ -6,7 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, TopicPartition
-from odradek.metadata.messages import LogEnd
+from odradek.metadata.orders import LogEnd
 from tests.replication.replica_bench import ReplicaBench
 
 p1, p2 = TopicPartition("flights", 1), TopicPartition("flights", 2)

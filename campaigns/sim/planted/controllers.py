@@ -8,12 +8,12 @@ from unittest.mock import patch
 from campaigns.sim.planted.planting import Plant, replaced, together
 from odradek.base.ids import NO_BROKER_EPOCH
 from odradek.metadata.controller import election, membership
-from odradek.metadata.controller.broker_messages import BrokerMessages
+from odradek.metadata.controller.pending_orders import PendingOrders
 from odradek.metadata.controller.core import Controller
 from odradek.metadata.controller.fenced_writes import FencedWrites
 from odradek.metadata.controller.settings_of_topics import SettingsOfTopics
 from odradek.metadata.image import ClusterImage, PartitionImage
-from odradek.metadata.messages import LeaderAndIsr, UpdateMetadata
+from odradek.metadata.orders import LeaderAndIsr, UpdateMetadata
 from odradek.metadata.store import Check, Failed, Multi, SetData, StoreSteps
 from odradek.replication import leadership
 from odradek.replication.isr import IsrChange
@@ -47,7 +47,7 @@ def _readmitted_without_an_epoch(original: Any) -> Any:
 
 
 def _roles_first(original: Any) -> Any:
-    def take(self: BrokerMessages, image: ClusterImage) -> Iterator[Any]:
+    def take(self: PendingOrders, image: ClusterImage) -> Iterator[Any]:
         messages = list(original(self, image))
         return iter(sorted(messages, key=lambda sent: not isinstance(sent[1], LeaderAndIsr)))
 
@@ -55,7 +55,7 @@ def _roles_first(original: Any) -> Any:
 
 
 def _no_facts_for_joiners(original: Any) -> Any:
-    def take(self: BrokerMessages, image: ClusterImage) -> Iterator[Any]:
+    def take(self: PendingOrders, image: ClusterImage) -> Iterator[Any]:
         joining = dict(self._joining)
         for broker_id, message in original(self, image):
             if broker_id not in joining or not isinstance(message, UpdateMetadata):
@@ -123,8 +123,8 @@ CONTROLLERS: Final[Mapping[str, Plant]] = {
         replaced(Leadership, "has_follower", _follower_of_any_broker_epoch),
         replaced(election, "readmit", _readmitted_without_an_epoch),
     ),
-    "LeaderAndIsr before the image": replaced(BrokerMessages, "take", _roles_first),
-    "no UpdateMetadata for a broker that joins": replaced(BrokerMessages, "take", _no_facts_for_joiners),
+    "LeaderAndIsr before the image": replaced(PendingOrders, "take", _roles_first),
+    "no UpdateMetadata for a broker that joins": replaced(PendingOrders, "take", _no_facts_for_joiners),
     "claim not recognised": replaced(membership, "compete", _claim_not_recognised),
     "unclean election though disabled": replaced(
         SettingsOfTopics, "allows_unclean", lambda original: lambda self, topic: True

@@ -8,7 +8,7 @@ The modules, from the bottom up:
 - `store_host`: sessions over an engine that blocks, as events.
 - `paths`, `codec`: Kafka's layout of the store, and the documents in it.
 - `image`: the cluster as a broker knows it, changed by `Change` values.
-- `messages`: the controller's messages to brokers.
+- `orders`: the controller's orders to brokers.
 - `startup`: loads a store into an image.
 - `controller`: the decisions, and the core that handles one event after another.
 - `channel`, `awake_time`, `remote_session`: connections to a store in another process, the time that leases

@@ -22,7 +22,7 @@ from odradek.base.execution import Defer, Later, RunSteps, Steps, freed, stepwis
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
 from odradek.base.ordering import in_order
 from odradek.base.settings import RACK_AWARE_SELECTOR, BrokerSettings
-from odradek.metadata.messages import LeaderAndIsr, StopReplica
+from odradek.metadata.orders import LeaderAndIsr, StopReplica
 from odradek.records.work import RecordSteps
 from odradek.replication.append import ACKS, Appender, Batches
 from odradek.replication.delayed_fetch import DelayedFetch

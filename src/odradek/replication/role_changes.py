@@ -23,7 +23,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicPartition
 from odradek.base.topic_names import fault_in_name
-from odradek.metadata.messages import (
+from odradek.metadata.orders import (
     LeaderAndIsr,
     LeaderAndIsrPartition,
     LogEnd,

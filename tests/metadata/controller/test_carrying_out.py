@@ -5,8 +5,8 @@ from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.metadata import paths
 from odradek.metadata.controller import RequestArrived, StoreCall, TurnWanted
-from odradek.metadata.controller.broker_messages import PARTITIONS_PER_MESSAGE
 from odradek.metadata.controller.fenced_writes import WRITES_PER_COMMIT_MAX
+from odradek.metadata.controller.pending_orders import PARTITIONS_PER_ORDER
 from odradek.metadata.controller.requests import (
     CreatePartitions,
     CreateTopics,
@@ -17,7 +17,7 @@ from odradek.metadata.controller.requests import (
     TopicToDelete,
 )
 from odradek.metadata.image import ClusterImage
-from odradek.metadata.messages import LeaderAndIsr, StopReplica, UpdateMetadata
+from odradek.metadata.orders import LeaderAndIsr, StopReplica, UpdateMetadata
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import Create, Delete, Multi, StoreLimits, WriteOperation
 from tests.metadata.controllers import Cluster, Member
@@ -66,7 +66,7 @@ def test_a_topic_is_told_whole_and_its_roles_in_parts(three: Cluster) -> None:
     ask(three, CreateTopics((NewTopic("wide", WIDE, 1),)))
     received = three.members[2].received
     roles = [message for message in received if isinstance(message, LeaderAndIsr)]
-    assert max(len(message.partitions) for message in roles) <= PARTITIONS_PER_MESSAGE
+    assert max(len(message.partitions) for message in roles) <= PARTITIONS_PER_ORDER
     facts = [message for message in received if isinstance(message, UpdateMetadata) and message.topics]
     assert [len(topic.partitions) for message in facts for topic in message.topics] == [WIDE]
 
@@ -158,7 +158,7 @@ def test_a_wide_topic_is_deleted_in_parts(three: Cluster) -> None:
     assert max(map(len, writes)) <= WRITES_PER_COMMIT_MAX + 1
     assert pauses >= WIDE // 100
     stops = [message for message in three.members[2].received if isinstance(message, StopReplica)]
-    assert max(len(message.partitions) for message in stops) <= PARTITIONS_PER_MESSAGE
+    assert max(len(message.partitions) for message in stops) <= PARTITIONS_PER_ORDER
 
 
 def test_many_topics_are_deleted_together(three: Cluster) -> None:

@@ -63,7 +63,7 @@ from odradek.metadata.controller.requests import (
 )
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.image import ClusterImage, PartitionImage
-from odradek.metadata.messages import BrokerMessage, LeaderAndIsr, LogEnd, StopReplica, UpdateMetadata
+from odradek.metadata.orders import LeaderAndIsr, LogEnd, Order, StopReplica, UpdateMetadata
 from odradek.metadata.resources import ResourceType
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import (
@@ -273,9 +273,9 @@ def test_a_deletion_waits_for_a_dead_broker(three: Cluster) -> None:
 
 def test_a_new_controller_finishes_a_deletion(three: Cluster) -> None:
     create(three)
-    three.answer_to_stop = lambda broker_id, message: None
+    three.answer_to_stop = lambda broker_id, order: None
     three.ask(DeleteTopics((TopicToDelete("flights"),)))
-    three.answer_to_stop = lambda broker_id, message: {}
+    three.answer_to_stop = lambda broker_id, order: {}
     three.kill(1)
     three.start(1)
     assert not stored_image(three).topics
@@ -283,12 +283,12 @@ def test_a_new_controller_finishes_a_deletion(three: Cluster) -> None:
 
 def test_a_broker_that_cannot_delete_is_asked_again_when_it_is_back(three: Cluster) -> None:
     create(three)
-    three.answer_to_stop = lambda broker_id, message: (
+    three.answer_to_stop = lambda broker_id, order: (
         {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR} if broker_id == 2 else {}
     )
     three.ask(DeleteTopics((TopicToDelete("flights"),)))
     assert "flights" in three.image.deleting
-    three.answer_to_stop = lambda broker_id, message: {}
+    three.answer_to_stop = lambda broker_id, order: {}
     three.kill(2)
     three.start(2)
     assert "flights" not in three.image.topics
@@ -507,7 +507,7 @@ def test_a_broker_that_lacks_a_log_directory_leaves_the_isr_that_the_store_has(t
 
 
 def last_roles_message(member: Member) -> int:
-    sent = [e.message_id for e in member.effects if isinstance(e, SendToBroker)]
+    sent = [e.order_id for e in member.effects if isinstance(e, SendToBroker)]
     return sent[-1]
 
 
@@ -554,11 +554,11 @@ def test_a_replica_that_failed_and_that_nothing_depends_on_is_ordered_once_more(
     received = three.members[2].received
     received.clear()
     three.controller.event(BrokerAnswered(10_000, 2, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
-    (order,) = [message for message in received if isinstance(message, LeaderAndIsr)]
+    (order,) = [order for order in received if isinstance(order, LeaderAndIsr)]
     assert [(one.topic_partition, one.state.isr) for one in order.partitions] == [(FLIGHTS, (1, 3))]
     received.clear()
     three.controller.event(BrokerAnswered(10_001, 2, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
-    assert [message for message in received if isinstance(message, LeaderAndIsr)] == []
+    assert [order for order in received if isinstance(order, LeaderAndIsr)] == []
 
 
 def test_a_stopping_broker_hands_its_leaderships_over(three: Cluster) -> None:
@@ -570,12 +570,12 @@ def test_a_stopping_broker_hands_its_leaderships_over(three: Cluster) -> None:
     assert [m for m in three.members[1].received if isinstance(m, StopReplica)]
 
 
-def orders_of_roles(received: list[BrokerMessage]) -> list[list[tuple[int, int]]]:
+def orders_of_roles(received: list[Order]) -> list[list[tuple[int, int]]]:
     """The partitions of each LeaderAndIsr, with their leaders."""
     return [
-        [(part.topic_partition.partition, part.state.leader) for part in message.partitions]
-        for message in received
-        if isinstance(message, LeaderAndIsr)
+        [(part.topic_partition.partition, part.state.leader) for part in order.partitions]
+        for order in received
+        if isinstance(order, LeaderAndIsr)
     ]
 
 
@@ -937,8 +937,8 @@ def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path: Path) -> 
                     case StoreCall(call_id, operation):
                         result = engine.apply(session, operation).result
                         pending.appendleft(StoreReplied(call_id, result))
-                    case SendToBroker(broker_id, message_id):
-                        pending.append(BrokerAnswered(message_id, broker_id, {}))
+                    case SendToBroker(broker_id, order_id):
+                        pending.append(BrokerAnswered(order_id, broker_id, {}))
                     case Respond(_, answer):
                         answers.append(answer)
         engine.close()
@@ -983,7 +983,7 @@ def test_a_partition_without_a_leader_gets_one_when_unclean_elections_are_allowe
 def test_hundreds_of_answers_that_wait_are_taken_a_few_in_each_turn(
     three: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a take-over the brokers answer every message, and most answers need no store."""
+    """After a take-over the brokers answer every order, and most answers need no store."""
     three.holding = True
     member, taken = three.controller, list[int]()
     controller = member.controller

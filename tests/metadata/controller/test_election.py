@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId
 from odradek.metadata.controller import election
 from odradek.metadata.image import PartitionImage
-from odradek.metadata.messages import LogEnd
+from odradek.metadata.orders import LogEnd
 
 Replicas: TypeAlias = tuple[BrokerId, ...]
 

@@ -36,7 +36,7 @@ from odradek.metadata.controller.requests import (
 )
 from odradek.metadata.eligible import eligible_after
 from odradek.metadata.image import PartitionImage
-from odradek.metadata.messages import LeaderAndIsr, StopReplica
+from odradek.metadata.orders import LeaderAndIsr, StopReplica
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import Create, Data, GetData, SetData
 from tests.metadata.controllers import Cluster

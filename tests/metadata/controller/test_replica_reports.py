@@ -4,7 +4,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.metadata.controller.replica_reports import ReplicaReports
 from odradek.metadata.controller.replica_states import Replica
-from odradek.metadata.messages import LogEnd
+from odradek.metadata.orders import LogEnd
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 FAILED = ErrorCode.KAFKA_STORAGE_ERROR

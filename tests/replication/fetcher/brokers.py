@@ -29,7 +29,7 @@ from odradek.metadata.image import (
     PartitionImage,
     TopicCreated,
 )
-from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition
+from odradek.metadata.orders import LeaderAndIsr, LeaderAndIsrPartition
 from odradek.records.work import finish
 from odradek.replication import Isolation, PartitionFetch, ReplicaManager, params_for_follower
 from odradek.replication.cut_records import CutRecords

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.base.execution import TURN_NS
 from odradek.metadata.controller import ControllerEvent, Effect
-from odradek.metadata.controller.broker_messages import PARTITIONS_PER_MESSAGE
+from odradek.metadata.controller.pending_orders import PARTITIONS_PER_ORDER
 from odradek.metadata.tree import TableFailed
 from odradek.server.node.store_session import REOPENING_MS
 from odradek.testing.sim import SimNode, World
@@ -79,7 +79,7 @@ def test_what_the_controller_decides_counts_in_the_time_of_its_turn(
     ("seed", "partitions"),
     [
         *((seed, 6) for seed in range(8)),
-        pytest.param(1, 2 * PARTITIONS_PER_MESSAGE + 2, marks=pytest.mark.slow, id="roles in two requests"),
+        pytest.param(1, 2 * PARTITIONS_PER_ORDER + 2, marks=pytest.mark.slow, id="roles in two requests"),
     ],
 )
 def test_a_broker_has_joined_when_it_leads_what_it_is_to_lead(seed: int, partitions: int) -> None:

@@ -12,7 +12,7 @@ from odradek.base.ids import TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.memory import MemoryStore
-from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition
+from odradek.metadata.orders import LeaderAndIsr, LeaderAndIsrPartition
 from odradek.metadata.store import Create, GetData, Multi, Operation, SetData
 from odradek.replication.isr import IsrChange, StoredState
 from odradek.server.node.isr_writer import PARTITIONS_PER_ANNOUNCEMENT, IsrWriter

@@ -2,7 +2,7 @@
 
 from odradek.base.ids import TopicPartition
 from odradek.metadata.image import ClusterImage, PartitionImage, TopicCreated
-from odradek.metadata.messages import TopicStates, UpdateMetadata
+from odradek.metadata.orders import TopicStates, UpdateMetadata
 from odradek.server.node.joining_news import JoiningNews
 from tests.replication.fetcher.brokers import topic_id_of
 

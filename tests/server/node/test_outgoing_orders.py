@@ -9,8 +9,8 @@ from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Slices, Steps, TurnTime
 from odradek.base.ids import BrokerId
-from odradek.metadata.messages import OrderOutcome, UpdateMetadata
-from odradek.metadata.messages_on_wire import OrderRequest, to_request
+from odradek.metadata.orders import OrderOutcome, UpdateMetadata
+from odradek.metadata.orders_on_wire import OrderRequest, to_request
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.server.node import outgoing_orders
 from odradek.server.node.outgoing_orders import RETRY_MS, TIMEOUT_MS, OutgoingOrders

@@ -12,8 +12,8 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import TURN_NS, Slices, TurnTime, exhaust
 from odradek.base.ids import TopicPartition
-from odradek.metadata.messages import OrderOutcome, UpdateMetadata
-from odradek.metadata.messages_on_wire import OrderRequest, to_request
+from odradek.metadata.orders import OrderOutcome, UpdateMetadata
+from odradek.metadata.orders_on_wire import OrderRequest, to_request
 from odradek.metadata.resources import Resource, ResourceType
 from odradek.server.node.received_orders import ReceivedOrders
 from odradek.testing.sim import SimNode

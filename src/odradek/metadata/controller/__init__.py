@@ -2,8 +2,8 @@
 
 - `core`: `Controller`, events in, effects out: the order of events, elections won and lost.
 - `active`, `answering`, `deletions`: how the elected controller handles events, as processes.
-- `carrying_out`: decisions become writes, changes and messages.
-- `controlled_cluster`: what these share: the image, how partitions change in it, the messages to brokers.
+- `carrying_out`: decisions become writes, changes and orders.
+- `controlled_cluster`: what these share: the image, how partitions change in it, the orders to brokers.
 - `fenced_writes`: how they write: all or nothing, while no other controller was elected.
 - `settings_of_topics`: the settings that they decide by.
 - `replica_reports`: what live brokers have said of their replicas.
@@ -20,7 +20,7 @@
 - `membership`: joining the cluster and competing for the controllership.
 - `election`: the leader and ISR of a partition, given the live brokers.
 - `replica_states`: where a replica is that is being deleted, as a table.
-- `broker_messages`: collects the changes for each broker into few messages.
+- `pending_orders`: collects the changes for each broker into few orders.
 - `cluster_counts`: how many topics and partitions there are, and how many are not as wanted.
 """
 

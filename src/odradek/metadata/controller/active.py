@@ -1,7 +1,7 @@
 """What the elected controller does when the cluster changes: one process per event.
 
 A process is a generator of store operations, which the core runs; its code reads as if it waited. Its effects
-are, in order: the changes of the image, the messages to brokers, the answer.
+are, in order: the changes of the image, the orders to brokers, the answer.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ class ActiveController:
             yield from self._deletions.broker_came()
         yield from self._moves.proceed()
         if gone or came:
-            self._cluster.messages.brokers_changed()
+            self._cluster.orders.brokers_changed()
         yield from self._cluster.flush()
 
     def partition_written(self, named: TopicPartition) -> StoreSteps[None]:
@@ -125,7 +125,7 @@ class ActiveController:
         yield from self._cluster.refresh(changed)
         for topic_partition in changed:
             if self._cluster.image.partition(topic_partition) is not None:
-                self._cluster.messages.isr_known(self._cluster.image, topic_partition)
+                self._cluster.orders.isr_known(self._cluster.image, topic_partition)
         yield from delete_notices(self._cluster, notices)
         yield from self._cluster.flush()
 

@@ -1,4 +1,4 @@
-"""Carries decisions out: the writes in batches, then the image's changes, then the messages to brokers.
+"""Carries decisions out: the writes in batches, then the image's changes, then the orders to brokers.
 
 Decisions that follow one another share a write, as long as it is small; when it fails, each of them is
 written alone, so that one subject's failure is only its own. What does not fit into one write, a topic with
@@ -115,19 +115,19 @@ class CarryingOut:
             yield from self._note(change)
 
     def _note(self, change: Change) -> StoreSteps[None]:
-        """Note the brokers' messages for a change that was decided."""
-        image, messages = self._cluster.image, self._cluster.messages
+        """Note the brokers' orders for a change that was decided."""
+        image, orders = self._cluster.image, self._cluster.orders
         match change:
             case TopicCreated(name, _, partitions):
                 pace = Pace()
                 for number in partitions:
-                    messages.partition_changed(image, TopicPartition(name, number), is_new=True)
+                    orders.partition_changed(image, TopicPartition(name, number), is_new=True)
                     if pace.is_over():
                         yield None
             case PartitionChanged(topic, number, _):
-                messages.partition_changed(image, TopicPartition(topic, number), is_new=True)
+                orders.partition_changed(image, TopicPartition(topic, number), is_new=True)
             case TopicConfigChanged() | BrokerConfigChanged() | GroupConfigChanged():
-                messages.settings_changed(resource_of(change))
+                orders.settings_changed(resource_of(change))
             case TopicDeletionBegan(name):
                 yield from self._deletions.start(name)
 

@@ -1,4 +1,4 @@
-"""The state of one elected controller: the image, how partitions change in it, the messages that follow.
+"""The state of one elected controller: the image, how partitions change in it, the orders that follow.
 
 A partition's state is written only if its version is the expected one, since leaders write their ISR there,
 too (R2); if another write came first, the controller reads and decides again.
@@ -12,15 +12,15 @@ from odradek.base.execution import ITEMS_PER_STEP, Pace, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
-from odradek.metadata.controller.broker_messages import BrokerMessages
 from odradek.metadata.controller.events import Effect, ElectedUncleanly, ImageChanged, SendToBroker
 from odradek.metadata.controller.fenced_writes import CHANGED_BY_ANOTHER, FencedWrites
+from odradek.metadata.controller.pending_orders import PendingOrders
 from odradek.metadata.controller.replica_reports import ReplicaReports
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.settings_of_topics import SettingsOfTopics
 from odradek.metadata.controller.topic_creation import new_partition
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, PartitionChanged, PartitionImage
-from odradek.metadata.messages import LogEnd, StopReplica, size_of
+from odradek.metadata.orders import LogEnd, StopReplica, size_of
 from odradek.metadata.startup import load_states
 from odradek.metadata.store import (
     Create,
@@ -48,7 +48,7 @@ class ControlledCluster:
         writes: FencedWrites,
         settings: SettingsOfTopics,
         effects: list[Effect],
-        message_ids: Iterator[int],
+        order_ids: Iterator[int],
     ) -> None:
         # The cluster as the store has it, but for what a process is just writing.
         self.image = image
@@ -56,10 +56,10 @@ class ControlledCluster:
         self.settings = settings
         # Where effects go; the core takes them from there.
         self._effects = effects
-        # Numbers for messages, never used twice in the life of the broker.
-        self._message_ids = message_ids
-        # The messages to send to brokers at the end of this process; empty between processes.
-        self.messages = BrokerMessages()
+        # Numbers for orders, never used twice in the life of the broker.
+        self._order_ids = order_ids
+        # The orders to send to brokers at the end of this process; empty between processes.
+        self.orders = PendingOrders()
         # What brokers have said of their replicas.
         self.reports = ReplicaReports()
 
@@ -245,15 +245,15 @@ class ControlledCluster:
     def _note_replicas(
         self, named: TopicPartition, before: PartitionImage | None, after: PartitionImage
     ) -> None:
-        """Note the messages for a written state; replicas that have left the partition are deleted."""
+        """Note the orders for a written state; replicas that have left the partition are deleted."""
         assert before is not None, f"{named} is not known"
         added = [replica for replica in after.replicas if replica not in before.replicas]
-        self.messages.partition_changed(self.image, named, added=added)
+        self.orders.partition_changed(self.image, named, added=added)
         for broker_id in before.replicas:
             if broker_id not in after.replicas:
                 left = Replica(named, broker_id)
                 self.reports.forget_replica(left)
-                self.messages.stop(left, after, delete=True)
+                self.orders.stop(left, after, delete=True)
 
     def _note_election(self, named: TopicPartition, after: PartitionImage) -> None:
         """Report an unclean election that was written, before the image has it."""
@@ -296,7 +296,7 @@ class ControlledCluster:
             )
             if (yield from self.writes.commit((state,))) is None:
                 self.apply(PartitionChanged(*named, fresh))
-                self.messages.partition_changed(self.image, named, is_new=True)
+                self.orders.partition_changed(self.image, named, is_new=True)
 
     def apply(self, *changes: Change) -> None:
         """Apply changes to the image, and add the effect ImageChanged."""
@@ -306,21 +306,21 @@ class ControlledCluster:
 
     def tell_everything(self, broker_id: BrokerId) -> StoreSteps[None]:
         """Note the whole state for the new broker, and the new broker for all others."""
-        self.messages.broker_joins(broker_id)
+        self.orders.broker_joins(broker_id)
         pace = Pace()
         for name in self.image.live_names():
             for number in self.image.topics[name].partitions:
-                self.messages.broker_came(self.image, broker_id, TopicPartition(name, number))
+                self.orders.broker_came(self.image, broker_id, TopicPartition(name, number))
                 if pace.is_over():
                     yield None
-        self.messages.brokers_changed()
+        self.orders.brokers_changed()
 
     def order_again(self, broker_id: BrokerId) -> StoreSteps[None]:
         """Note the present roles of a live broker for it, also those that it has."""
         for named in (yield from self.partitions(lambda state: broker_id in state.replicas)):
             partition = self.image.partition(named)
             if partition is not None and partition.state_version >= 0:
-                self.messages.role_again(broker_id, named)
+                self.orders.role_again(broker_id, named)
 
     def order_followers_again(self, broker_id: BrokerId, partitions: Iterable[TopicPartition]) -> None:
         """Note the present roles of a broker in those partitions that do without its replica."""
@@ -331,23 +331,23 @@ class ControlledCluster:
                 and broker_id in partition.replicas
                 and partition.does_without(broker_id)
             ):
-                self.messages.role_again(broker_id, named)
+                self.orders.role_again(broker_id, named)
 
     def flush(self) -> StoreSteps[None]:
-        """End a process: send the messages to brokers."""
+        """End a process: send the orders to brokers."""
         pace = Pace()
-        for broker_id, message in self.messages.take(self.image):
-            message_id = next(self._message_ids)
-            if isinstance(message, StopReplica):
+        for broker_id, order in self.orders.take(self.image):
+            order_id = next(self._order_ids)
+            if isinstance(order, StopReplica):
                 deleting = tuple(
                     Replica(stopped.topic_partition, broker_id)
-                    for stopped in message.partitions
+                    for stopped in order.partitions
                     if stopped.delete
                 )
                 if deleting:
-                    self.reports.note_deleting(message_id, deleting)
-            self._effects.append(SendToBroker(broker_id, message_id, message))
-            if pace.is_over(size_of(message)):
+                    self.reports.note_deleting(order_id, deleting)
+            self._effects.append(SendToBroker(broker_id, order_id, order))
+            if pace.is_over(size_of(order)):
                 yield None
 
     def forget_broker(self, broker_id: BrokerId) -> None:

@@ -113,7 +113,7 @@ class Controller:
         self._has_changed = False
         # What this event leads to, in order; empty between events.
         self._effects: list[Effect] = []
-        self._message_ids = count()
+        self._order_ids = count()
 
     @property
     def is_active(self) -> bool:
@@ -320,7 +320,7 @@ class Controller:
                 min_isr=self._settings.min_insync_replicas,
             ),
             self._effects,
-            self._message_ids,
+            self._order_ids,
         )
         self._active = ActiveController(cluster, self._settings, self._chance)
         self._is_stale = False

@@ -1,7 +1,7 @@
 """A decision: the answer for one subject of a request, and what must happen before it is sent.
 
 `carrying_out` carries a decision out in this order: the writes in one atomic batch, fenced by the controller
-epoch; then the changes to the image; then the messages to brokers; then the answer. Where the
+epoch; then the changes to the image; then the orders to brokers; then the answer. Where the
 writes fail, nothing of the decision happened and the subject is answered with the failure instead.
 """
 

@@ -39,7 +39,7 @@ class TopicDeletions:
     def start(self, name: str) -> StoreSteps[None]:
         """Begin to delete a topic that is marked; every broker removes it from its image now."""
         self._deletions[name] = TopicDeletion(replicas_of(self._cluster.image.topics[name]))
-        self._cluster.messages.topic_gone(name)
+        self._cluster.orders.topic_gone(name)
         yield from self._continue(name)
 
     def broker_gone(self, broker_id: BrokerId) -> None:
@@ -55,7 +55,7 @@ class TopicDeletions:
     def answered(self, answered: BrokerAnswered) -> StoreSteps[None]:
         """A broker answered a StopReplica: a replica without an error is deleted."""
         touched: dict[str, TopicDeletion] = {}
-        for replica in self._cluster.reports.take_deleting(answered.message_id):
+        for replica in self._cluster.reports.take_deleting(answered.order_id):
             topic = replica.topic_partition.topic
             deletion = self._deletions.get(topic)
             if deletion is None or deletion.state_of(replica) is not ReplicaState.STARTED:
@@ -71,7 +71,7 @@ class TopicDeletions:
         pace = Pace()
         for replica in self._deletions[name].start(self._cluster.image.brokers):
             state = partitions[replica.topic_partition.partition]
-            self._cluster.messages.stop(replica, state, delete=True)
+            self._cluster.orders.stop(replica, state, delete=True)
             if pace.is_over():
                 yield None
 

@@ -27,7 +27,7 @@ from typing import TypeAlias
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.metadata.eligible import eligible_after
 from odradek.metadata.image import PartitionImage
-from odradek.metadata.messages import LogEnd
+from odradek.metadata.orders import LogEnd
 
 LogEnds: TypeAlias = Mapping[BrokerId, LogEnd]
 """Where the replicas' logs end, as they reported it under the partition's leader epoch."""

@@ -10,7 +10,7 @@ from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.values import value
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, Change, PartitionImage
-from odradek.metadata.messages import BrokerMessage, LogEnd
+from odradek.metadata.orders import LogEnd, Order
 from odradek.metadata.store import (
     Operation,
     Reconnected,
@@ -59,12 +59,12 @@ class RequestArrived:
 
 @value
 class BrokerAnswered:
-    """A broker answered the message of that number, with the error of each partition that had one."""
+    """A broker answered the order of that number, with the error of each partition that had one."""
 
-    message_id: int
+    order_id: int
     broker_id: BrokerId
     errors: Mapping[TopicPartition, ErrorCode]
-    # Why the broker refused the message as a whole; it then changed nothing.
+    # Why the broker refused the order as a whole; it then changed nothing.
     error_code: ErrorCode = ErrorCode.NONE
     # Where its logs of partitions without a leader end.
     log_ends: Mapping[TopicPartition, LogEnd] = field(default_factory=dict)
@@ -107,8 +107,8 @@ class SendToBroker:
     """Send this, in order per broker, and bring the answer back as `BrokerAnswered`."""
 
     broker_id: BrokerId
-    message_id: int
-    message: BrokerMessage
+    order_id: int
+    order: Order
 
 
 @value

@@ -121,7 +121,7 @@ def shut_down(cluster: ControlledCluster, request: ControlledShutdown) -> StoreS
         if after is not None and after.leader == stopping:
             remaining.append(named)
         else:
-            cluster.messages.stop(Replica(named, stopping), after, delete=False)
+            cluster.orders.stop(Replica(named, stopping), after, delete=False)
     return ShutdownProgress(tuple(remaining))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.controller.replica_states import Replica
-from odradek.metadata.messages import LogEnd
+from odradek.metadata.orders import LogEnd
 
 
 class ReplicaReports:
@@ -27,7 +27,7 @@ class ReplicaReports:
         self._failed: dict[Replica, None] = {}
         # Where the logs of live brokers end, as they last said it of a partition without a leader.
         self._log_ends: dict[Replica, LogEnd] = {}
-        # The replicas that a StopReplica not answered yet deletes, by message; each of one broker.
+        # The replicas that a StopReplica not answered yet deletes, by order; each of one broker.
         self._deleting: dict[int, tuple[Replica, ...]] = {}
 
     # --- disks
@@ -72,13 +72,13 @@ class ReplicaReports:
 
     # --- deletions
 
-    def note_deleting(self, message_id: int, replicas: tuple[Replica, ...]) -> None:
-        """Note that a message to a broker deletes these replicas, at least one."""
-        self._deleting[message_id] = replicas
+    def note_deleting(self, order_id: int, replicas: tuple[Replica, ...]) -> None:
+        """Note that an order to a broker deletes these replicas, at least one."""
+        self._deleting[order_id] = replicas
 
-    def take_deleting(self, message_id: int) -> tuple[Replica, ...]:
-        """Called when a message is answered: returns the replicas that it deletes, and forgets them."""
-        return self._deleting.pop(message_id, ())
+    def take_deleting(self, order_id: int) -> tuple[Replica, ...]:
+        """Called when an order is answered: returns the replicas that it deletes, and forgets them."""
+        return self._deleting.pop(order_id, ())
 
     # --- what is over
 
@@ -93,6 +93,6 @@ class ReplicaReports:
             del self._failed[replica]
         for replica in [replica for replica in self._log_ends if replica.broker_id == broker_id]:
             del self._log_ends[replica]
-        for message_id, replicas in list(self._deleting.items()):
+        for order_id, replicas in list(self._deleting.items()):
             if replicas[0].broker_id == broker_id:
-                del self._deleting[message_id]
+                del self._deleting[order_id]

@@ -5,7 +5,7 @@ Served to brokers alone. A client is refused with CLUSTER_AUTHORIZATION_FAILED (
 
 from typing import Final
 
-from odradek.metadata.messages_on_wire import to_response
+from odradek.metadata.orders_on_wire import to_response
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore

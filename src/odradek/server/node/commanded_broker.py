@@ -5,8 +5,8 @@ from typing import Protocol
 
 from odradek.base.ids import BrokerId
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, ClusterNamed, TopicDeleted
-from odradek.metadata.messages import OrderOutcome
-from odradek.metadata.messages_on_wire import OrderRequest
+from odradek.metadata.orders import OrderOutcome
+from odradek.metadata.orders_on_wire import OrderRequest
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.timer import Purgatory

@@ -40,8 +40,8 @@ from odradek.metadata.controller import (
 from odradek.metadata.controller.event_queue import EventQueue
 from odradek.metadata.controller.requests import Answer, ControllerRequest, ResourceOutcomes, ShutdownProgress
 from odradek.metadata.image import BrokerGone, BrokerImage, Change, ClusterImage
-from odradek.metadata.messages import OrderOutcome
-from odradek.metadata.messages_on_wire import OrderRequest
+from odradek.metadata.orders import OrderOutcome
+from odradek.metadata.orders_on_wire import OrderRequest
 from odradek.metadata.startup import IdInUse
 from odradek.metadata.store import Fault, Result, SessionEnded, SessionOpened, StoreRefused, StoreReplied
 from odradek.server.node.next_election import NextElection
@@ -234,8 +234,8 @@ class ControllerHost:
             case TurnWanted(call_id):
                 self._turns += 1
                 self._slices.run(self._going_on(call_id), _not_done)
-            case SendToBroker(broker_id, message_id, message):
-                self._orders.send(broker_id, message_id, message)
+            case SendToBroker(broker_id, order_id, order):
+                self._orders.send(broker_id, order_id, order)
             case Respond(request_id, answer):
                 self._respond(self._callers.pop(request_id), answer)
             case ImageChanged(changes):
@@ -305,10 +305,10 @@ class ControllerHost:
         self._with_store -= 1
         self._take(StoreReplied(call_id, result))
 
-    def _on_answered(self, message_id: int, broker_id: BrokerId, outcome: OrderOutcome) -> None:
+    def _on_answered(self, order_id: int, broker_id: BrokerId, outcome: OrderOutcome) -> None:
         self._take(
             BrokerAnswered(
-                message_id, broker_id, outcome.partition_errors, outcome.error_code, outcome.log_ends
+                order_id, broker_id, outcome.partition_errors, outcome.error_code, outcome.log_ends
             )
         )
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.image import ClusterImage
-from odradek.metadata.messages import UpdateMetadata
+from odradek.metadata.orders import UpdateMetadata
 
 
 class JoiningNews:

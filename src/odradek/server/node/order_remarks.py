@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from odradek.base.some_names import some_of
-from odradek.metadata.messages import LeaderAndIsrPartition
+from odradek.metadata.orders import LeaderAndIsrPartition
 from odradek.replication.role_changes import RoleChanges
 
 NAMES_LOGGED_MAX: Final = 10

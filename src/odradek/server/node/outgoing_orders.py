@@ -22,8 +22,8 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import Defer, Slices, Steps
 from odradek.base.ids import BrokerId
-from odradek.metadata.messages import BrokerMessage, OrderOutcome
-from odradek.metadata.messages_on_wire import OrderRequest, outcome_in, to_request
+from odradek.metadata.orders import Order, OrderOutcome
+from odradek.metadata.orders_on_wire import OrderRequest, outcome_in, to_request
 from odradek.server.node.peers import PeerOutcome, PeerRequest, Peers
 from odradek.server.node.received_orders import Obeyed
 from odradek.timer import TimedCall, Timer
@@ -46,7 +46,7 @@ class _Queue:
     def __init__(self, broker_id: BrokerId) -> None:
         self.broker_id = broker_id
         # (number, order), the oldest first, which is the one in flight; empty when all are answered.
-        self.waiting: deque[tuple[int, BrokerMessage]] = deque()
+        self.waiting: deque[tuple[int, Order]] = deque()
         # (number, callback): what is called when the order with that number is answered, or dropped.
         self.after: deque[tuple[int, Callable[[], None]]] = deque()
         # The first order as a request; None while it is being made.
@@ -79,7 +79,7 @@ class OutgoingOrders:
         # By broker; a broker has a queue from its first order until `forget`.
         self._queues: dict[BrokerId, _Queue] = {}
 
-    def send(self, broker_id: BrokerId, number: int, order: BrokerMessage) -> None:
+    def send(self, broker_id: BrokerId, number: int, order: Order) -> None:
         """Send an order after all earlier ones to that broker; `answered` is called when an answer comes."""
         queue = self._queues.get(broker_id)
         if queue is None:

@@ -24,17 +24,17 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Defer, Later, Slices, Steps
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicId, TopicPartition
 from odradek.metadata.image import ClusterImage
-from odradek.metadata.messages import (
-    BrokerMessage,
+from odradek.metadata.orders import (
     LeaderAndIsr,
     LogEnd,
+    Order,
     OrderOutcome,
     StopReplica,
     StopReplicaPartition,
     UpdateMetadata,
     changes_from,
 )
-from odradek.metadata.messages_on_wire import TOPICS_PER_PART, OrderRequest, parts_of
+from odradek.metadata.orders_on_wire import TOPICS_PER_PART, OrderRequest, parts_of
 from odradek.metadata.resources import (
     ResourceType,
     SettingsChanged,
@@ -209,67 +209,65 @@ class ReceivedOrders:
             return ErrorCode.STALE_BROKER_EPOCH
         return ErrorCode.NONE
 
-    def _load_coordinators(self, message: LeaderAndIsr) -> Steps[None]:
+    def _load_coordinators(self, order: LeaderAndIsr) -> Steps[None]:
         """Load what a coordinator needs that will lead one of these partitions."""
         led = dict.fromkeys(
             partition.topic_partition.topic
-            for partition in message.partitions
+            for partition in order.partitions
             if partition.state.leader == self._broker_id
         )
         for topic in led:
             yield from self._groups.load_before_leading(topic)
             yield from self._transactions.load_before_leading(topic)
 
-    def _apply(self, message: BrokerMessage) -> RoleChanges:
-        match message:
+    def _apply(self, order: Order) -> RoleChanges:
+        match order:
             case UpdateMetadata():
-                self._update_metadata(message)
-                stop = self._moved_away(message)
+                self._update_metadata(order)
+                stop = self._moved_away(order)
                 if not stop.partitions:
                     return RoleChanges()
                 changes = self._replicas.stop_replica(stop)
             case LeaderAndIsr():
                 if self.acknowledged_epoch != NO_EPOCH:
                     self._transactions.on_topics_known()
-                changes = self._replicas.become_leader_or_follower(message)
+                changes = self._replicas.become_leader_or_follower(order)
                 self.joining_news.on_roles(changes.partition_errors)
             case StopReplica():
-                changes = self._replicas.stop_replica(message)
+                changes = self._replicas.stop_replica(order)
         self._fetchers.on_roles(changes)
         self._groups.on_roles(changes)
         self._transactions.on_roles(changes)
-        if isinstance(message, LeaderAndIsr):
-            self._confirmed_roles.on_roles(changes.partition_errors, message.broker_epoch)
+        if isinstance(order, LeaderAndIsr):
+            self._confirmed_roles.on_roles(changes.partition_errors, order.broker_epoch)
         if self.has_roles:
             self._remarks.note_roles(changes)
         return changes
 
-    def _moved_away(self, message: UpdateMetadata) -> StopReplica:
+    def _moved_away(self, order: UpdateMetadata) -> StopReplica:
         """The order to delete the replicas that this broker has and is not to have any more.
 
         The controller sends it, too, but a controller may die before: then the facts that the next one sends
         to all are the only news of it.
         """
         stops: list[StopReplicaPartition] = []
-        for topic in message.topics:
+        for topic in order.topics:
             for number, state in topic.partitions.items():
                 if self._broker_id not in state.replicas:
                     named = TopicPartition(topic.name, number)
                     partition = self._replicas.partition(named)
                     if partition is not None and partition.leader_epoch < state.leader_epoch:
                         stops.append(StopReplicaPartition(named, state.leader_epoch, delete=True))
-        return StopReplica(
-            message.controller_id, message.controller_epoch, message.broker_epoch, tuple(stops)
-        )
+        return StopReplica(order.controller_id, order.controller_epoch, order.broker_epoch, tuple(stops))
 
-    def _forget_others(self, message: UpdateMetadata) -> Steps[None]:
+    def _forget_others(self, order: UpdateMetadata) -> Steps[None]:
         """Forget the topics and overrides deleted while this broker was not registered and got no orders."""
-        there_are = frozenset(message.all_topics or ())
+        there_are = frozenset(order.all_topics or ())
         gone = [name for name in self._image.topics if name not in there_are]
         for begin in range(0, len(gone), TOPICS_PER_PART):
-            self._update_metadata(replace(message, gone_topics=tuple(gone[begin : begin + TOPICS_PER_PART])))
+            self._update_metadata(replace(order, gone_topics=tuple(gone[begin : begin + TOPICS_PER_PART])))
             yield
-        configured = frozenset(message.all_configured)
+        configured = frozenset(order.all_configured)
         for resource in [one for one in resources_with_overrides(self._image) if one not in configured]:
             change = change_of(resource, {})
             if resource.resource_type is ResourceType.TOPIC and resource.name not in there_are:
@@ -278,20 +276,20 @@ class ReceivedOrders:
                 self._settings.apply(change)
             yield
 
-    def _update_metadata(self, message: UpdateMetadata) -> None:
-        self.joining_news.on_facts(message)
-        named = [*(topic.name for topic in message.topics), *message.gone_topics]
+    def _update_metadata(self, order: UpdateMetadata) -> None:
+        self.joining_news.on_facts(order)
+        named = [*(topic.name for topic in order.topics), *order.gone_topics]
         shapes_before = [self._shape(name) for name in named]
-        for change in changes_from(message, self._image):
+        for change in changes_from(order, self._image):
             if isinstance(change, SettingsChanged):
                 self._settings.apply(change)
             else:
                 self._image.apply(change)
         if self._image.is_live(self._broker_id):
-            self.acknowledged_epoch = max(self.acknowledged_epoch, message.broker_epoch)
+            self.acknowledged_epoch = max(self.acknowledged_epoch, order.broker_epoch)
         for name in named:
             self._topic_purgatory.check_and_complete(name)
-        self._gone_topics += message.gone_topics
+        self._gone_topics += order.gone_topics
         shapes = [self._shape(name) for name in named]
         self._have_topics_changed |= shapes_before != shapes
         self._remarks.note_new_topics(

@@ -5,7 +5,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import loading
-from odradek.metadata.messages import LeaderAndIsrPartition
+from odradek.metadata.orders import LeaderAndIsrPartition
 from odradek.records.builder import BatchBuilder
 from odradek.replication.role_changes import RoleChanges
 from odradek.storage import Log

@@ -1,4 +1,4 @@
-"""The controller's messages as requests of the wire, and requests read back, both in steps.
+"""The controller's orders as requests of the wire, and requests read back, both in steps.
 
 LeaderAndIsr 7, StopReplica 4, UpdateMetadata 8: what brokers of Kafka 3.9 send each other under ZooKeeper.
 These formats lack some facts, so the receiver does not get them: the epochs and log directories of live
@@ -6,8 +6,8 @@ brokers, and the reassignments of partitions in an UpdateMetadata. A deleted top
 whose leader is -2. Facts that Kafka's formats have no field for, such as the ELR (R15e) and settings (R18),
 are in tagged fields with tags from 10000, which a broker that does not know them skips.
 
-    request = yield from to_request(message)        a few microseconds per partition, a hundred in each step
-    for part in parts_of(request):                  None, or a message for one partition, or for twenty topics
+    request = yield from to_request(order)        a few microseconds per partition, a hundred in each step
+    for part in parts_of(request):                  None, or an order for one partition, or for twenty topics
         ...                                         applied in turn, they have the result of the whole
 """
 
@@ -20,12 +20,12 @@ from odradek.base.error_codes import known_code
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicPartition
 from odradek.metadata import codec
 from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
-from odradek.metadata.messages import (
-    BrokerMessage,
+from odradek.metadata.orders import (
     LeaderAndIsr,
     LeaderAndIsrPartition,
     LiveLeader,
     LogEnd,
+    Order,
     OrderOutcome,
     StopReplica,
     StopReplicaPartition,
@@ -61,14 +61,14 @@ from odradek.wire.messages.update_metadata import (
 )
 
 OrderRequest: TypeAlias = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
-"""One of the controller's messages as a request."""
+"""One of the controller's orders as a request."""
 OrderResponse: TypeAlias = LeaderAndIsrResponse | StopReplicaResponse | UpdateMetadataResponse
 
 LEADER_DURING_DELETE: Final[BrokerId] = -2
 FULL: Final = 2
 """The type of an UpdateMetadata that names every topic, and every resource with overrides.
 
-A later message has the partitions of some topics, and the overrides of some resources.
+A later order has the partitions of some topics, and the overrides of some resources.
 """
 TOPICS_PER_PART: Final = 20
 RESOURCES_PER_PART: Final = 5
@@ -82,20 +82,20 @@ _SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 # --- out
 
 
-def to_request(message: BrokerMessage) -> Generator[None, None, OrderRequest]:
+def to_request(order: Order) -> Generator[None, None, OrderRequest]:
     """The request that says the same."""
-    match message:
+    match order:
         case LeaderAndIsr():
-            return (yield from _leader_and_isr_request(message))
+            return (yield from _leader_and_isr_request(order))
         case StopReplica():
-            return (yield from _stop_replica_request(message))
+            return (yield from _stop_replica_request(order))
         case UpdateMetadata():
-            return (yield from _update_metadata_request(message))
+            return (yield from _update_metadata_request(order))
 
 
-def _leader_and_isr_request(message: LeaderAndIsr) -> Generator[None, None, LeaderAndIsrRequest]:
+def _leader_and_isr_request(order: LeaderAndIsr) -> Generator[None, None, LeaderAndIsrRequest]:
     topics: list[LeaderAndIsrTopicState] = []
-    by_topic = groupby(message.partitions, key=lambda role: (role.topic_partition.topic, role.topic_id))
+    by_topic = groupby(order.partitions, key=lambda role: (role.topic_partition.topic, role.topic_id))
     count = 0
     for (name, topic_id), roles in by_topic:
         states: list[LeaderAndIsrPartitionState] = []
@@ -123,18 +123,18 @@ def _leader_and_isr_request(message: LeaderAndIsr) -> Generator[None, None, Lead
             if count % PARTITIONS_PER_STEP == 0:
                 yield
     return LeaderAndIsrRequest(
-        message.controller_id,
-        controller_epoch=message.controller_epoch,
-        broker_epoch=message.broker_epoch,
+        order.controller_id,
+        controller_epoch=order.controller_epoch,
+        broker_epoch=order.broker_epoch,
         topic_states=topics,
-        live_leaders=[LeaderAndIsrLiveLeader(*leader) for leader in message.live_leaders],
+        live_leaders=[LeaderAndIsrLiveLeader(*leader) for leader in order.live_leaders],
     )
 
 
-def _stop_replica_request(message: StopReplica) -> Generator[None, None, StopReplicaRequest]:
+def _stop_replica_request(order: StopReplica) -> Generator[None, None, StopReplicaRequest]:
     topics: list[StopReplicaTopicState] = []
     count = 0
-    for name, stops in groupby(message.partitions, key=lambda stop: stop.topic_partition.topic):
+    for name, stops in groupby(order.partitions, key=lambda stop: stop.topic_partition.topic):
         states: list[StopReplicaPartitionState] = []
         topics.append(StopReplicaTopicState(name, states))
         for stop in stops:
@@ -144,19 +144,19 @@ def _stop_replica_request(message: StopReplica) -> Generator[None, None, StopRep
             if count % PARTITIONS_PER_STEP == 0:
                 yield
     return StopReplicaRequest(
-        message.controller_id,
-        controller_epoch=message.controller_epoch,
-        broker_epoch=message.broker_epoch,
+        order.controller_id,
+        controller_epoch=order.controller_epoch,
+        broker_epoch=order.broker_epoch,
         topic_states=topics,
     )
 
 
-def _update_metadata_request(message: UpdateMetadata) -> Generator[None, None, UpdateMetadataRequest]:
+def _update_metadata_request(order: UpdateMetadata) -> Generator[None, None, UpdateMetadataRequest]:
     gone = UpdateMetadataPartitionState(leader=LEADER_DURING_DELETE)
-    topics = [UpdateMetadataTopicState(name, partition_states=[gone]) for name in message.gone_topics]
-    live = {broker.broker_id for broker in message.live_brokers}
+    topics = [UpdateMetadataTopicState(name, partition_states=[gone]) for name in order.gone_topics]
+    live = {broker.broker_id for broker in order.live_brokers}
     count = 0
-    for topic in message.topics:
+    for topic in order.topics:
         states: list[UpdateMetadataPartitionState] = []
         topics.append(UpdateMetadataTopicState(topic.name, topic.topic_id, states))
         for number, state in topic.partitions.items():
@@ -178,29 +178,29 @@ def _update_metadata_request(message: UpdateMetadata) -> Generator[None, None, U
             count += 1
             if count % PARTITIONS_PER_STEP == 0:
                 yield
-    is_full = message.all_topics is not None
-    told = {topic.name for topic in message.topics}
-    topics.extend(UpdateMetadataTopicState(name) for name in message.all_topics or () if name not in told)
-    settings = yield from _settings_on_wire(message)
+    is_full = order.all_topics is not None
+    told = {topic.name for topic in order.topics}
+    topics.extend(UpdateMetadataTopicState(name) for name in order.all_topics or () if name not in told)
+    settings = yield from _settings_on_wire(order)
     return UpdateMetadataRequest(
-        message.controller_id,
+        order.controller_id,
         type=FULL if is_full else 0,
-        controller_epoch=message.controller_epoch,
-        broker_epoch=message.broker_epoch,
+        controller_epoch=order.controller_epoch,
+        broker_epoch=order.broker_epoch,
         topic_states=topics,
-        live_brokers=[_broker_on_wire(broker) for broker in message.live_brokers],
+        live_brokers=[_broker_on_wire(broker) for broker in order.live_brokers],
         settings=settings,
     )
 
 
-def _settings_on_wire(message: UpdateMetadata) -> Generator[None, None, list[UpdateMetadataSettings]]:
+def _settings_on_wire(order: UpdateMetadata) -> Generator[None, None, list[UpdateMetadataSettings]]:
     """Overrides as the store keeps them: one text may be longer than a string of the wire."""
     settings: list[UpdateMetadataSettings] = []
-    for resource, overrides in message.settings.items():
+    for resource, overrides in order.settings.items():
         settings.append(UpdateMetadataSettings(*resource, codec.encode_config(overrides)))
         if len(settings) % RESOURCES_PER_PART == 0:
             yield
-    later = (resource for resource in message.all_configured if resource not in message.settings)
+    later = (resource for resource in order.all_configured if resource not in order.settings)
     settings.extend(UpdateMetadataSettings(*resource, overrides=None) for resource in later)
     return settings
 
@@ -221,10 +221,10 @@ def _broker_on_wire(broker: BrokerImage) -> UpdateMetadataBroker:
 # --- in
 
 
-def parts_of(request: OrderRequest) -> Iterator[BrokerMessage | None]:
-    """Read a request as smaller messages, at least one, in steps; None ends a step that brings no message.
+def parts_of(request: OrderRequest) -> Iterator[Order | None]:
+    """Read a request as smaller orders, at least one, in steps; None ends a step that brings no order.
 
-    LeaderAndIsr and StopReplica become one message per partition. UpdateMetadata is split between topics, so
+    LeaderAndIsr and StopReplica become one order per partition. UpdateMetadata is split between topics, so
     that a topic is known whole or not at all.
     """
     match request:
@@ -239,13 +239,13 @@ def parts_of(request: OrderRequest) -> Iterator[BrokerMessage | None]:
 def _roles_in(request: LeaderAndIsrRequest) -> Iterator[LeaderAndIsr]:
     leaders = tuple(LiveLeader(one.broker_id, one.host_name, one.port) for one in request.live_leaders)
 
-    def message(roles: tuple[LeaderAndIsrPartition, ...]) -> LeaderAndIsr:
+    def order(roles: tuple[LeaderAndIsrPartition, ...]) -> LeaderAndIsr:
         return LeaderAndIsr(
             request.controller_id, request.controller_epoch, request.broker_epoch, roles, leaders
         )
 
     if not any(topic.partition_states for topic in request.topic_states):
-        yield message(())
+        yield order(())
     for topic in request.topic_states:
         for state in topic.partition_states:
             named = TopicPartition(topic.topic_name, state.partition_index)
@@ -262,19 +262,19 @@ def _roles_in(request: LeaderAndIsrRequest) -> Iterator[LeaderAndIsr]:
                 state.last_known_leader,
                 state.unclean_epoch,
             )
-            yield message((LeaderAndIsrPartition(named, topic.topic_id, image, state.is_new),))
+            yield order((LeaderAndIsrPartition(named, topic.topic_id, image, state.is_new),))
 
 
 def _stops_in(request: StopReplicaRequest) -> Iterator[StopReplica]:
-    def message(stops: tuple[StopReplicaPartition, ...]) -> StopReplica:
+    def order(stops: tuple[StopReplicaPartition, ...]) -> StopReplica:
         return StopReplica(request.controller_id, request.controller_epoch, request.broker_epoch, stops)
 
     if not any(topic.partition_states for topic in request.topic_states):
-        yield message(())
+        yield order(())
     for topic in request.topic_states:
         for state in topic.partition_states:
             named = TopicPartition(topic.topic_name, state.partition_index)
-            yield message((StopReplicaPartition(named, state.leader_epoch, state.delete_partition),))
+            yield order((StopReplicaPartition(named, state.leader_epoch, state.delete_partition),))
 
 
 def _facts_in(request: UpdateMetadataRequest) -> Iterator[UpdateMetadata | None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from odradek.metadata.image import BrokerImage, ClusterImage, PartitionImage
-from odradek.metadata.messages import (
+from odradek.metadata.orders import (
     TopicStates,
     UpdateMetadata,
     changes_from,
@@ -20,8 +20,8 @@ def update(
     topics: Sequence[TopicStates] = (),
     gone: Sequence[str] = (),
 ) -> ClusterImage:
-    message = UpdateMetadata(1, 3, 7, tuple(brokers), tuple(topics), tuple(gone))
-    for change in changes_from(message, image):
+    order = UpdateMetadata(1, 3, 7, tuple(brokers), tuple(topics), tuple(gone))
+    for change in changes_from(order, image):
         image.apply(change)
     return image
 

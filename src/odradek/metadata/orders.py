@@ -1,8 +1,8 @@
-"""The controller's messages to brokers: LeaderAndIsr, StopReplica, UpdateMetadata, as plain values.
+"""The controller's orders to brokers: LeaderAndIsr, StopReplica, UpdateMetadata, as plain values.
 
-On the wire they are requests (`messages_on_wire`). Every message carries the controller's id and epoch, by
+On the wire they are requests (`orders_on_wire`). Every order carries the controller's id and epoch, by
 which a broker refuses an outdated controller (R5a), and the epoch of the registration that it was meant for,
-by which it refuses a message for an earlier registration (R16, KIP-380).
+by which it refuses an order for an earlier registration (R16, KIP-380).
 """
 
 from collections.abc import Iterator, Mapping
@@ -97,7 +97,7 @@ class UpdateMetadata:
     topics: tuple[TopicStates, ...]
     # Topics that brokers are to forget (on Kafka's wire: partitions whose leader is -2).
     gone_topics: tuple[str, ...] = ()
-    # The names of all topics, in the first message to a broker that joins, which may have missed that others
+    # The names of all topics, in the first order to a broker that joins, which may have missed that others
     # were deleted; else None.
     all_topics: tuple[str, ...] | None = None
     # The complete overrides of the resources whose settings changed (R18); empty overrides end earlier ones.
@@ -119,7 +119,7 @@ class LogEnd(NamedTuple):
 
 @value
 class OrderOutcome:
-    """A broker's answer to one message."""
+    """A broker's answer to one order."""
 
     error_code: ErrorCode = ErrorCode.NONE
     """STALE_CONTROLLER_EPOCH (R5a) or STALE_BROKER_EPOCH (R16): nothing was changed."""
@@ -133,25 +133,25 @@ class OrderOutcome:
         return self.partition_errors.get(named, self.error_code)
 
 
-BrokerMessage: TypeAlias = LeaderAndIsr | StopReplica | UpdateMetadata
+Order: TypeAlias = LeaderAndIsr | StopReplica | UpdateMetadata
 
 
-def changes_from(message: UpdateMetadata, image: ClusterImage) -> Iterator[Change]:
-    """The changes that bring a broker's image to the state in the message; apply each as it comes."""
-    yield ControllerChanged(message.controller_id, message.controller_epoch)
-    live = {broker.broker_id for broker in message.live_brokers}
+def changes_from(order: UpdateMetadata, image: ClusterImage) -> Iterator[Change]:
+    """The changes that bring a broker's image to the state in the order; apply each as it comes."""
+    yield ControllerChanged(order.controller_id, order.controller_epoch)
+    live = {broker.broker_id for broker in order.live_brokers}
     for known in list(image.brokers):
         if known not in live:
             yield BrokerGone(known)
-    for broker in message.live_brokers:
+    for broker in order.live_brokers:
         if image.brokers.get(broker.broker_id) != broker:
             yield BrokerRegistered(broker)
-    for name in message.gone_topics:
+    for name in order.gone_topics:
         yield TopicDeleted(name)
-    for resource, overrides in message.settings.items():
+    for resource, overrides in order.settings.items():
         if overrides_of(image, resource) != overrides:
             yield change_of(resource, overrides)
-    for topic in message.topics:
+    for topic in order.topics:
         before = image.topics.get(topic.name)
         if before is None or before.topic_id != topic.topic_id:
             yield TopicCreated(topic.name, topic.topic_id, topic.partitions)
@@ -160,9 +160,9 @@ def changes_from(message: UpdateMetadata, image: ClusterImage) -> Iterator[Chang
                 yield PartitionChanged(topic.name, number, state)
 
 
-def size_of(message: BrokerMessage) -> int:
-    """How many partitions, topics and resources with settings a message names."""
-    if isinstance(message, UpdateMetadata):
-        facts = sum(1 + len(topic.partitions) for topic in message.topics)
-        return facts + len(message.gone_topics) + len(message.settings)
-    return len(message.partitions)
+def size_of(order: Order) -> int:
+    """How many partitions, topics and resources with settings an order names."""
+    if isinstance(order, UpdateMetadata):
+        facts = sum(1 + len(topic.partitions) for topic in order.topics)
+        return facts + len(order.gone_topics) + len(order.settings)
+    return len(order.partitions)

@@ -1,4 +1,4 @@
-"""The controller's messages as requests, and back: whole, in steps, and through the wire's bytes."""
+"""The controller's orders as requests, and back: whole, in steps, and through the wire's bytes."""
 
 from collections.abc import Generator
 from dataclasses import replace
@@ -10,12 +10,12 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, NO_EPOCH, TopicPartition
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionImage
-from odradek.metadata.messages import (
-    BrokerMessage,
+from odradek.metadata.orders import (
     LeaderAndIsr,
     LeaderAndIsrPartition,
     LiveLeader,
     LogEnd,
+    Order,
     OrderOutcome,
     StopReplica,
     StopReplicaPartition,
@@ -23,7 +23,7 @@ from odradek.metadata.messages import (
     UpdateMetadata,
     changes_from,
 )
-from odradek.metadata.messages_on_wire import (
+from odradek.metadata.orders_on_wire import (
     PARTITIONS_PER_STEP,
     RESOURCES_PER_PART,
     TOPICS_PER_PART,
@@ -53,8 +53,8 @@ def finished(steps: Generator[None, None, T]) -> tuple[T, int]:
         return value, pauses
 
 
-def over_the_wire(message: BrokerMessage) -> OrderRequest:
-    request, _ = finished(to_request(message))
+def over_the_wire(order: Order) -> OrderRequest:
+    request, _ = finished(to_request(order))
     version = request.VERSIONS.highest
     assert request.VERSIONS.lowest == version
     return type(request).decode(request.encode(version), version)
@@ -76,31 +76,31 @@ def broker(broker_id: int) -> BrokerImage:
 
 def test_roles_arrive_as_they_were_sent_one_partition_at_a_time() -> None:
     reassigned = replace(STATE, replicas=(1, 2, 3), adding_replicas=(3,), removing_replicas=(2,))
-    message = roles(*NAMES, state=reassigned)
-    parts = list(parts_of(over_the_wire(message)))
-    assert parts == [replace(message, partitions=(role,)) for role in message.partitions]
+    order = roles(*NAMES, state=reassigned)
+    parts = list(parts_of(over_the_wire(order)))
+    assert parts == [replace(order, partitions=(role,)) for role in order.partitions]
 
 
 def test_stops_arrive_as_they_were_sent_one_partition_at_a_time() -> None:
-    message = stops(*NAMES)
-    parts = list(parts_of(over_the_wire(message)))
-    assert parts == [replace(message, partitions=(stop,)) for stop in message.partitions]
+    order = stops(*NAMES)
+    parts = list(parts_of(over_the_wire(order)))
+    assert parts == [replace(order, partitions=(stop,)) for stop in order.partitions]
 
 
 def test_facts_arrive_as_they_were_sent() -> None:
     leaderless = replace(STATE, leader=NO_BROKER)
     topics = (TopicStates("a", IDS["a"], {0: STATE, 1: leaderless}), TopicStates("b", IDS["b"], {4: STATE}))
-    message = UpdateMetadata(1, 3, 7, (broker(1), broker(2)), topics, ("old", "older"))
-    assert list(parts_of(over_the_wire(message))) == [message]
+    order = UpdateMetadata(1, 3, 7, (broker(1), broker(2)), topics, ("old", "older"))
+    assert list(parts_of(over_the_wire(order))) == [order]
 
 
 def test_the_names_of_all_topics_come_before_anything_of_them() -> None:
     topics = (TopicStates("a", IDS["a"], {0: STATE}),)
-    message = UpdateMetadata(1, 3, 7, (broker(1),), topics, ("old",), ("a", "b", "c"))
-    names, rest = parts_of(over_the_wire(message))
+    order = UpdateMetadata(1, 3, 7, (broker(1),), topics, ("old",), ("a", "b", "c"))
+    names, rest = parts_of(over_the_wire(order))
     assert isinstance(names, UpdateMetadata)
     assert (names.topics, names.gone_topics, set(names.all_topics or ())) == ((), (), {"a", "b", "c"})
-    assert rest == replace(message, all_topics=None)
+    assert rest == replace(order, all_topics=None)
 
 
 LONG = {Resource(ResourceType.TOPIC, "a"): {"follower.replication.throttled.replicas": "1:2," * 10_000}}
@@ -115,16 +115,16 @@ def test_settings_arrive_as_they_were_sent_before_the_topics(topics: tuple[Topic
         Resource(ResourceType.BROKER, "2"): {},
         Resource(ResourceType.GROUP, "g"): {"consumer.session.timeout.ms": "50000"},
     }
-    message = UpdateMetadata(1, 3, 7, (broker(1),), topics, settings=settings)
-    first, *rest = parts_of(over_the_wire(message))
-    assert first == replace(message, topics=())
-    assert rest == [replace(message, settings={})] * len(topics)
+    order = UpdateMetadata(1, 3, 7, (broker(1),), topics, settings=settings)
+    first, *rest = parts_of(over_the_wire(order))
+    assert first == replace(order, topics=())
+    assert rest == [replace(order, settings={})] * len(topics)
 
 
 def test_many_settings_come_a_few_at_a_time() -> None:
     many = {Resource(ResourceType.GROUP, f"g{n}"): {"a": "1"} for n in range(3 * RESOURCES_PER_PART)}
-    message = UpdateMetadata(1, 3, 7, (), (), settings=many)
-    request, pauses = finished(to_request(message))
+    order = UpdateMetadata(1, 3, 7, (), (), settings=many)
+    request, pauses = finished(to_request(order))
     assert pauses == 3
     parts = [part for part in parts_of(request) if isinstance(part, UpdateMetadata)]
     assert [len(part.settings) for part in parts] == [RESOURCES_PER_PART] * 3
@@ -132,14 +132,14 @@ def test_many_settings_come_a_few_at_a_time() -> None:
 
 
 def test_the_names_of_all_that_has_overrides_come_first() -> None:
-    """R18: also of those whose overrides come in a later message."""
+    """R18: also of those whose overrides come in a later order."""
     here, later = Resource(ResourceType.TOPIC, "a"), Resource(ResourceType.GROUP, "g")
     settings = {here: {"retention.ms": "1"}}
-    message = UpdateMetadata(1, 3, 7, (), (), all_topics=(), settings=settings, all_configured=(later, here))
-    first, *rest = parts_of(over_the_wire(message))
+    order = UpdateMetadata(1, 3, 7, (), (), all_topics=(), settings=settings, all_configured=(later, here))
+    first, *rest = parts_of(over_the_wire(order))
     assert isinstance(first, UpdateMetadata)
     assert (first.settings, set(first.all_configured)) == ({}, {here, later})
-    assert rest == [replace(message, all_topics=None, all_configured=())]
+    assert rest == [replace(order, all_topics=None, all_configured=())]
 
 
 def test_a_cluster_without_topics_is_told_as_such() -> None:
@@ -149,29 +149,29 @@ def test_a_cluster_without_topics_is_told_as_such() -> None:
 
 
 def test_replicas_of_brokers_that_are_not_live_are_told_as_offline() -> None:
-    message = UpdateMetadata(1, 3, 7, (broker(1),), (TopicStates("a", IDS["a"], {0: STATE}),))
-    request = over_the_wire(message)
+    order = UpdateMetadata(1, 3, 7, (broker(1),), (TopicStates("a", IDS["a"], {0: STATE}),))
+    request = over_the_wire(order)
     assert request.topic_states[0].partition_states[0].offline_replicas == [2]  # type: ignore[union-attr]
 
 
 def test_what_the_wire_does_not_carry_is_not_learned() -> None:
     known = replace(broker(1), epoch=9, boot_id="b", log_dir_ids=(UUID(int=5),), clean_stop=False)
-    message = UpdateMetadata(1, 3, 7, (known,), ())
-    (part,) = parts_of(over_the_wire(message))
+    order = UpdateMetadata(1, 3, 7, (known,), ())
+    (part,) = parts_of(over_the_wire(order))
     assert isinstance(part, UpdateMetadata)
     assert part.live_brokers == (replace(broker(1), epoch=9),)
 
 
-@pytest.mark.parametrize("message", [roles(), stops(), UpdateMetadata(1, 3, 7, (), ())])
-def test_an_order_that_names_nothing_has_one_part(message: BrokerMessage) -> None:
+@pytest.mark.parametrize("order", [roles(), stops(), UpdateMetadata(1, 3, 7, (), ())])
+def test_an_order_that_names_nothing_has_one_part(order: Order) -> None:
     """Its epoch counts."""
-    (part,) = parts_of(over_the_wire(message))
+    (part,) = parts_of(over_the_wire(order))
     assert part is not None
     assert (part.controller_id, part.controller_epoch, part.broker_epoch) == (1, 3, 7)
 
 
-def update(image: ClusterImage, message: UpdateMetadata) -> ClusterImage:
-    for change in changes_from(message, image):
+def update(image: ClusterImage, order: UpdateMetadata) -> ClusterImage:
+    for change in changes_from(order, image):
         image.apply(change)
     return image
 
@@ -181,12 +181,12 @@ def test_facts_in_parts_come_to_the_same_topic_by_topic() -> None:
     topics = [TopicStates(f"t{n}", UUID(int=n), states) for n in range(TOPICS_PER_PART * 3)]
     gone = [f"old{n}" for n in range(TOPICS_PER_PART * 2 + 1)]
     before = [TopicStates(name, UUID(int=1000 + n), {0: STATE}) for n, name in enumerate(gone)]
-    message = UpdateMetadata(1, 3, 7, (broker(1),), tuple(topics), tuple(gone))
+    order = UpdateMetadata(1, 3, 7, (broker(1),), tuple(topics), tuple(gone))
     earlier = UpdateMetadata(1, 3, 7, (), tuple(before))
     whole, in_parts = (update(ClusterImage(), earlier) for _ in range(2))
-    update(whole, message)
+    update(whole, order)
     count = 0
-    for part in parts_of(over_the_wire(message)):
+    for part in parts_of(over_the_wire(order)):
         if part is None:
             continue
         count += 1
@@ -201,21 +201,21 @@ def test_facts_in_parts_come_to_the_same_topic_by_topic() -> None:
 
 def test_a_wide_topic_takes_many_steps_and_comes_whole() -> None:
     width = 10 * PARTITIONS_PER_STEP
-    message = UpdateMetadata(1, 3, 7, (), (TopicStates("a", IDS["a"], dict.fromkeys(range(width), STATE)),))
-    request, pauses = finished(to_request(message))
+    order = UpdateMetadata(1, 3, 7, (), (TopicStates("a", IDS["a"], dict.fromkeys(range(width), STATE)),))
+    request, pauses = finished(to_request(order))
     assert pauses == 10
     parts = list(parts_of(request))
-    assert parts == [None] * 10 + [message]
+    assert parts == [None] * 10 + [order]
 
 
-@pytest.mark.parametrize("message", [roles(*NAMES), stops(*NAMES)])
-def test_the_answer_names_each_partition(message: BrokerMessage) -> None:
-    request = over_the_wire(message)
+@pytest.mark.parametrize("order", [roles(*NAMES), stops(*NAMES)])
+def test_the_answer_names_each_partition(order: Order) -> None:
+    request = over_the_wire(order)
     outcome = OrderOutcome(
         ErrorCode.NONE,
         {NAMES[0]: ErrorCode.NONE, NAMES[1]: ErrorCode.KAFKA_STORAGE_ERROR, NAMES[2]: ErrorCode.NONE},
     )
-    if isinstance(message, LeaderAndIsr):
+    if isinstance(order, LeaderAndIsr):
         outcome = replace(
             outcome, log_ends={NAMES[0]: LogEnd(7, 5, 10**12), NAMES[2]: LogEnd(0, NO_EPOCH, 0)}
         )
@@ -224,15 +224,15 @@ def test_the_answer_names_each_partition(message: BrokerMessage) -> None:
     assert outcome_in(request, type(response).decode(response.encode(version), version)) == outcome
 
 
-@pytest.mark.parametrize("message", [roles(*NAMES), stops(*NAMES), UpdateMetadata(1, 3, 7, (), ())])
-def test_a_refusal_is_that_of_the_whole_and_of_each_partition(message: BrokerMessage) -> None:
+@pytest.mark.parametrize("order", [roles(*NAMES), stops(*NAMES), UpdateMetadata(1, 3, 7, (), ())])
+def test_a_refusal_is_that_of_the_whole_and_of_each_partition(order: Order) -> None:
     """R5a: a broker that reads only one of them knows."""
-    request = over_the_wire(message)
+    request = over_the_wire(order)
     response, _ = finished(to_response(request, OrderOutcome(ErrorCode.STALE_CONTROLLER_EPOCH)))
     read = outcome_in(request, response)
     assert read.error_code is ErrorCode.STALE_CONTROLLER_EPOCH
     assert set(read.partition_errors.values()) <= {ErrorCode.STALE_CONTROLLER_EPOCH}
-    assert len(read.partition_errors) == (0 if isinstance(message, UpdateMetadata) else len(NAMES))
+    assert len(read.partition_errors) == (0 if isinstance(order, UpdateMetadata) else len(NAMES))
 
 
 def test_an_error_code_from_the_future_is_an_error() -> None:

@@ -1,8 +1,8 @@
-"""Collects the changes that brokers must receive, and makes few messages of them.
+"""Collects the changes that brokers must receive, and makes few orders of them.
 
 While a decision is carried out, every change that brokers must receive is noted here; `take` then makes,
 per broker, LeaderAndIsr, UpdateMetadata and StopReplica, in that order, from what the image says at that
-moment: one of a kind, or several where more than PARTITIONS_PER_MESSAGE partitions are named. Changed
+moment: one of a kind, or several where more than PARTITIONS_PER_ORDER partitions are named. Changed
 settings come before all of these, in an UpdateMetadata of their own: they are in force for the first record
 of a new topic (R18).
 
@@ -20,11 +20,11 @@ from typing import Final, TypeVar
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicPartition
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.image import BrokerImage, ClusterImage, PartitionImage
-from odradek.metadata.messages import (
-    BrokerMessage,
+from odradek.metadata.orders import (
     LeaderAndIsr,
     LeaderAndIsrPartition,
     LiveLeader,
+    Order,
     StopReplica,
     StopReplicaPartition,
     TopicStates,
@@ -32,13 +32,13 @@ from odradek.metadata.messages import (
 )
 from odradek.metadata.resources import Resource, overrides_of, resources_with_overrides
 
-PARTITIONS_PER_MESSAGE: Final = 200
-RESOURCES_PER_MESSAGE: Final = 200
-CHARACTERS_PER_MESSAGE: Final = 1 << 20
-"""Once the overrides of a message have so many characters, the next resource goes into another message."""
+PARTITIONS_PER_ORDER: Final = 200
+RESOURCES_PER_ORDER: Final = 200
+CHARACTERS_PER_ORDER: Final = 1 << 20
+"""Once the overrides of an order have so many characters, the next resource goes into another order."""
 
 
-class BrokerMessages:
+class PendingOrders:
     """What has been noted since the last `take`. Orders are those of noting, so runs repeat exactly."""
 
     __slots__ = (
@@ -127,10 +127,10 @@ class BrokerMessages:
         stops = self._stops.setdefault(replica.broker_id, {})
         stops[replica.topic_partition] = StopReplicaPartition(replica.topic_partition, epoch, delete)
 
-    def take(self, image: ClusterImage) -> Iterator[tuple[BrokerId, BrokerMessage]]:
-        """Everything noted, as messages to live brokers; afterwards nothing is noted.
+    def take(self, image: ClusterImage) -> Iterator[tuple[BrokerId, Order]]:
+        """Everything noted, as orders to live brokers; afterwards nothing is noted.
 
-        Nothing may be noted, nor the image changed, until the last message is taken.
+        Nothing may be noted, nor the image changed, until the last order is taken.
         """
         for settings in _settings_in_parts(image, self._settings):
             for broker in image.brokers.values():
@@ -169,13 +169,13 @@ class BrokerMessages:
     def _facts(
         self, image: ClusterImage, broker: BrokerImage, told: dict[TopicPartition, None]
     ) -> Iterator[UpdateMetadata]:
-        """What a broker must learn; what it learns of a topic comes in one message."""
+        """What a broker must learn; what it learns of a topic comes in one order."""
         bare = _update_metadata(image, broker)
         gone = tuple(self._gone_topics)
-        for begin in range(PARTITIONS_PER_MESSAGE, len(gone), PARTITIONS_PER_MESSAGE):
-            yield replace(bare, gone_topics=gone[begin : begin + PARTITIONS_PER_MESSAGE])
-        # The next message, without the states of topics.
-        following = replace(bare, gone_topics=gone[:PARTITIONS_PER_MESSAGE])
+        for begin in range(PARTITIONS_PER_ORDER, len(gone), PARTITIONS_PER_ORDER):
+            yield replace(bare, gone_topics=gone[begin : begin + PARTITIONS_PER_ORDER])
+        # The next order, without the states of topics.
+        following = replace(bare, gone_topics=gone[:PARTITIONS_PER_ORDER])
         if broker.broker_id in self._joining:
             configured = tuple(resources_with_overrides(image))
             *earlier, settings = [*_settings_in_parts(image, configured)] or [{}]
@@ -186,7 +186,7 @@ class BrokerMessages:
         facts: dict[str, dict[int, PartitionImage]] = {}
         count = 0
         for name, partitions in _by_topic(image, told):
-            if count and count + len(partitions) > PARTITIONS_PER_MESSAGE:
+            if count and count + len(partitions) > PARTITIONS_PER_ORDER:
                 yield replace(following, topics=_topic_states(image, facts))
                 following, facts, count = bare, {}, 0
             facts.setdefault(name, {}).update(partitions)
@@ -204,8 +204,8 @@ def _in_parts(noted: dict[K, V]) -> Iterator[tuple[tuple[K, V], ...]]:
     noted.clear()
     remaining.reverse()
     while remaining:
-        part = remaining[: -PARTITIONS_PER_MESSAGE - 1 : -1]
-        del remaining[-PARTITIONS_PER_MESSAGE:]
+        part = remaining[: -PARTITIONS_PER_ORDER - 1 : -1]
+        del remaining[-PARTITIONS_PER_ORDER:]
         yield tuple(part)
 
 
@@ -243,7 +243,7 @@ def _leader_and_isr(
 
 
 def _update_metadata(image: ClusterImage, broker: BrokerImage) -> UpdateMetadata:
-    """The message that tells a broker which brokers are live, and nothing else."""
+    """The order that tells a broker which brokers are live, and nothing else."""
     live = tuple(image.brokers.values())
     return UpdateMetadata(image.controller_id, image.controller_epoch, broker.epoch, live, topics=())
 
@@ -259,13 +259,13 @@ def _topic_states(
 def _settings_in_parts(
     image: ClusterImage, resources: Iterable[Resource]
 ) -> Iterator[dict[Resource, Mapping[str, str]]]:
-    """The overrides of the resources, as many as a message may have at a time."""
+    """The overrides of the resources, as many as an order may have at a time."""
     part: dict[Resource, Mapping[str, str]] = {}
     characters = 0
     for resource in resources:
         overrides = part[resource] = overrides_of(image, resource)
         characters += sum(len(name) + len(text) for name, text in overrides.items())
-        if len(part) == RESOURCES_PER_MESSAGE or characters >= CHARACTERS_PER_MESSAGE:
+        if len(part) == RESOURCES_PER_ORDER or characters >= CHARACTERS_PER_ORDER:
             yield part
             part, characters = {}, 0
     if part:
