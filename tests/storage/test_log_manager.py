@@ -646,3 +646,44 @@ def test_a_log_that_was_not_needed_at_the_start_may_be_needed_by_the_first_order
         manager.create(wanted, UUID(int=7), is_new=False)
     manager.give_up_missing(wanted)
     assert manager.create(wanted, UUID(int=7), is_new=False).end_offset == 0
+
+
+def missing(partition: TopicPartition, epoch: int = EPOCH) -> ExpectedLogs:
+    """A store in which this broker may lead a partition, in a later epoch of it than the first."""
+    ids = {partition: UUID(int=7)}
+    return ExpectedLogs(ids, {UUID(int=7): partition.topic}, [partition], broker_epoch=epoch)
+
+
+def test_after_a_clean_stop_a_log_that_no_checkpoint_names_was_never_made(broker: Broker) -> None:
+    """R15: an order did not reach this broker; what it has is whole."""
+    broker.start().close(EPOCH)
+    again = broker.start(expected=missing(ORDERS[0]))
+    assert (again.report.unmade_logs, again.report.vanished_logs) == ([ORDERS[0]], [])
+    assert again.stopped_cleanly
+
+
+def test_after_a_clean_stop_a_log_that_a_checkpoint_names_has_vanished(broker: Broker) -> None:
+    manager = broker.start()
+    directory = manager.create(ORDERS[0]).directory
+    manager.close(EPOCH)
+    broker.disk.remove(f"{directory}/{ORDERS[0]}")
+    again = broker.start(expected=missing(ORDERS[0]))
+    assert (again.report.unmade_logs, again.report.vanished_logs) == ([], [ORDERS[0]])
+    assert not again.stopped_cleanly
+
+
+@pytest.mark.parametrize("case", ["no mark", "an earlier mark", "no checkpoint", "a damaged checkpoint"])
+def test_whether_a_log_was_made_is_known_only_from_checkpoints_of_the_last_stop(
+    broker: Broker, case: str
+) -> None:
+    broker.start().close(EPOCH)
+    checkpoint = "/d1/recovery-point-offset-checkpoint"
+    if case == "no mark":
+        broker.disk.remove("/d1/.kafka_cleanshutdown")
+    elif case == "no checkpoint":
+        broker.disk.remove(checkpoint)
+    elif case == "a damaged checkpoint":
+        broker.disk.file(checkpoint).write_at(b"many", 0)
+    later = EPOCH + 1 if case == "an earlier mark" else EPOCH
+    again = broker.start(expected=missing(ORDERS[0], later))
+    assert (again.report.unmade_logs, again.report.vanished_logs) == ([], [ORDERS[0]])

@@ -4,7 +4,7 @@
 copies are detected, and missing logs are reported; those of a missing directory are not created (R15, L4).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from uuid import UUID
 
 from odradek.base.errors import DataDirectoryError
@@ -37,6 +37,7 @@ class DirectoryLoader:
         "_hosted",
         "_moves",
         "_settled",
+        "_unknown_points",
         "high_watermarks",
         "missing",
         "reached",
@@ -57,6 +58,8 @@ class DirectoryLoader:
         self._config_for = config_for
         self._expected = expected
         """None: every log is accepted."""
+        # Without a sound checkpoint of recovery points, which names all logs, before one is written here.
+        self._unknown_points: list[LogDirectory] = []
         self._moves = UnfinishedMoves()
         self._settled = SettledMoves({}, (), is_whole=False)
         """What `settle_moves` found, before any log was opened."""
@@ -106,6 +109,8 @@ class DirectoryLoader:
     def _load(self, directory: LogDirectory) -> None:
         recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
         points_are_known = self._checkpoints.is_sound(directory, file_names.RECOVERY_POINTS)
+        if not points_are_known:
+            self._unknown_points.append(directory)
         start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
         # A log without a line starts at its first segment, if the file is credible: it exists, and each of
         # its lines is of a log that exists, or of the copy of one.
@@ -272,7 +277,23 @@ class DirectoryLoader:
             return
         if not missing:
             return
-        is_whole = not (self.report.damages or self.report.copied_directories)
-        unmade = set(expected.new) - set(self.reached) if is_whole else set()
+        unmade = set(self._never_made(missing, expected)) - set(self.reached)
         self.report.unmade_logs = [partition for partition in missing if partition in unmade]
         self.report.vanished_logs = [partition for partition in missing if partition not in unmade]
+
+    def _never_made(
+        self, missing: Collection[TopicPartition], expected: ExpectedLogs
+    ) -> Collection[TopicPartition]:
+        """Those of the missing logs that were never made, unless a checkpoint names them.
+
+        After a clean stop the checkpoints name all logs that there were: the others were never made, such as
+        that of a partition whose order did not reach this broker, however many leaders it has had since.
+        """
+        if self.report.damages or self.report.copied_directories:
+            return ()
+        names_all = all(
+            directory.is_new
+            or (directory.clean_epoch == expected.broker_epoch and directory not in self._unknown_points)
+            for directory in self._directories
+        )
+        return missing if names_all else expected.new
