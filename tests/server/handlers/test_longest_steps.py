@@ -9,7 +9,7 @@ may have take 9 ms.
 import gc
 import itertools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final
@@ -611,8 +611,11 @@ version."""
 
 
 @pytest.fixture(scope="module")
-def node() -> SimNode:
-    """A node with a wide topic, many topics, a group that has committed, and a transactional id."""
+def node() -> Iterator[SimNode]:
+    """A node with a wide topic, many topics, a group that has committed, and a transactional id.
+
+    At its end the collector is as `conftest` has left it (`most_freed_of`).
+    """
     node = World().node(offsets_topic_num_partitions="2", transaction_state_log_num_partitions="2")
     topics = [create_topics.CreatableTopic(f"t{number}", 1, 1) for number in range(MANY)]
     topics.append(create_topics.CreatableTopic("wide", MANY, 1))
@@ -621,7 +624,10 @@ def node() -> SimNode:
     node.ask(find_coordinator.FindCoordinatorRequest(key_type=1, coordinator_keys=[ID]), 4)
     node.settle()
     node.short_clock = CountedTime()
-    return node
+    yield node
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 class Calls:
@@ -725,6 +731,7 @@ def longest_of(node: SimNode, request: Request[Message], version: int, calls: Ca
 def most_freed_of(node: SimNode, request: Request[Message], version: int) -> int:
     """The same until nothing is left to do."""
     gc.collect()
+    gc.freeze()  # the node grows, and half of the time went into looking through all of it each time
     gc.disable()  # what it finds is no step's
     try:
         node.send(request, version)
