@@ -16,7 +16,8 @@ class Bench:
         self.turns: list[Callable[[], None]] = []
         self.slices = Slices(self.turns.append, TurnTime(CountedTime(TURN_NS // 4)))
         self.few = FewAtOnce(self.slices)
-        self.steps: dict[str, int] = {}
+        # What has used up its free steps and is not answered.
+        self.unfinished: set[str] = set()
         self.answered: list[str] = []
         self.failures: list[str] = []
         self.most_unfinished = 0
@@ -29,12 +30,12 @@ class Bench:
 
     def _answer(self, name: str, steps: int, *, fails: bool) -> Steps[None]:
         for step in range(steps):
-            self.steps[name] = step
-            unfinished = sum(1 for taken in self.steps.values() if taken > FREE_STEPS)
-            self.most_unfinished = max(self.most_unfinished, unfinished)
+            if step > FREE_STEPS:
+                self.unfinished.add(name)
+            self.most_unfinished = max(self.most_unfinished, len(self.unfinished))
             self.causes.setdefault(name, set()).add(str(self.slices.cause))
             yield
-        del self.steps[name]
+        self.unfinished.discard(name)
         if fails:
             raise ValueError(name)
         self.answered.append(name)
