@@ -23,7 +23,8 @@ WAIT_S = 20.0
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    with Broker() as running:
+    often = {"group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 100}
+    with Broker(settings=often) as running:  # else members hear of each other after 5 s
         yield running
 
 

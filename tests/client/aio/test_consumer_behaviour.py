@@ -27,10 +27,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.integration]
 Servers = Broker | LocalCluster
 Make = Callable[..., Consumer]
 
+OFTEN = {"group.consumer.min.heartbeat.interval.ms": 200, "group.consumer.heartbeat.interval.ms": 200}
+"""Members hear of what has changed in their group by the answers to their heartbeats."""
+
 
 @pytest.fixture(scope="module", params=["broker", "cluster"])
 def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
-    with Broker() if request.param == "broker" else LocalCluster() as made:
+    with Broker(settings=OFTEN) if request.param == "broker" else LocalCluster(settings=OFTEN) as made:
         yield made
 
 
@@ -197,7 +200,9 @@ def test_a_group_commits_and_goes_on_where_it_was(servers: Servers, topic: str, 
         async with consumer(servers, topic, **settings) as reader:
             assert numbers(await read(reader, 6)) == [4, 5, 6, 7, 8, 9]
         async with consumer(servers, topic, **settings) as reader:
-            assert await reader.poll(2) == []
+            for partition in range(2):
+                await servers.aio.produce(topic, str(20 + partition), partition=partition)
+            assert sorted(numbers(await read(reader, 2))) == [20, 21]
             assert reader.assignment() == {first, second}, "close committed what was read"
             assert {why.cause for why in reader.why()} <= {Cause.AT_END, Cause.FETCHING}
 
