@@ -2,6 +2,7 @@
 
 import json
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -79,9 +80,40 @@ def test_a_batch_with_such_a_value_is_left_to_record_by_record(value: bytes | No
     assert columns(b'{"s":"a"}', value, b'{"n":1}') is None
 
 
-@pytest.mark.parametrize("kind", ["json", "timestamp", "date"])
-def test_types_that_have_rules_of_their_own(kind: str) -> None:
-    assert columns(b'{"f":"2013-01-01"}', f=kind) is None
+def test_a_type_that_has_rules_of_its_own() -> None:
+    assert columns(b'{"f":"2013-01-01"}', f="json") is None
+
+
+def test_moments_and_days() -> None:
+    at = datetime(2013, 1, 1, 5, 15, tzinfo=UTC)
+    found = columns(
+        b'{"t":"2013-01-01T05:15:00Z","d":"2013-01-01"}',
+        b'{"t":"2013-01-01 06:45:00.25+01:30"}',
+        b"{}",
+        b'{"t":null,"d":null}',
+        t="timestamp",
+        d="date",
+    )
+    assert found == [
+        [at, at.replace(microsecond=250_000), None, None],
+        [at.date(), None, None, None],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("timestamp", b"1"),
+        ("timestamp", b'"2013-01-01"'),
+        ("timestamp", b'"2013-02-29T00:00:00"'),
+        ("timestamp", b'"2013-01-01T00:00:00+25:00"'),
+        ("date", b"1"),
+        ("date", b'"2013-02-29"'),
+        ("date", b'"2013-W01-1"'),
+    ],
+)
+def test_what_is_no_moment_or_day_of_the_usual_form(kind: str, value: bytes) -> None:
+    assert columns(b'{"f":%b}' % value, f=kind) is None
 
 
 def test_no_values_and_no_fields() -> None:

@@ -6,6 +6,7 @@
     lake         tables whose own commit has the offsets   delta, iceberg, lake_rows   each format of these
     topics       what the cluster says of the topics       spark_job    the rows of a batch, written by Spark
     json_columns decodes batches of JSON as a whole        batch_counts what a batch's records are counted by
+    moments      columns of timestamps and dates by Arrow
     column_types types of columns for Spark and Arrow      interrupts   Ctrl-C around a Spark session
     verifying    counts the table against the topics       formats      the sinks, their jars and sessions
     dead_letters which of them a replay takes back         verifying_replays  counts what replays took back

@@ -6,6 +6,7 @@ knows NaN, it rounds whole numbers. Wherever Arrow refuses a batch, or its outco
 answer is None, and the batch is decoded record by record.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,9 +15,12 @@ import pyarrow.json
 
 from odradek.spark.pipeline.column_types import ARROW_TYPES
 from odradek.spark.pipeline.fields import Fields
+from odradek.spark.pipeline.moments import days, moments
 
-TYPES: Final = frozenset({"string", "long", "double", "boolean"})
-"""The types of fields that Arrow's reader and `fields` read alike; the others have rules of their own."""
+_OF_TEXT: Final[dict[str, Callable[[Any], Any | None]]] = {"timestamp": moments, "date": days}
+"""The types of fields that are texts of JSON, and what makes their columns of those."""
+TYPES: Final = frozenset({"string", "long", "double", "boolean", *_OF_TEXT})
+"""The types of fields that Arrow and `fields` read alike; `json` keeps what Arrow would take apart."""
 BYTES_MAX: Final = 1 << 30
 """Arrow counts the bytes of a block in 32 bits."""
 WHOLE_MAX: Final = float(1 << 53)
@@ -41,19 +45,35 @@ def json_columns(fields: Fields, values: Any) -> list[Any] | None:
             pa.BufferReader(lines),
             read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(lines)),
             parse_options=pyarrow.json.ParseOptions(
-                explicit_schema=pa.schema([(name, ARROW_TYPES[kind]) for name, kind in fields.items()]),
+                explicit_schema=pa.schema([(name, _read_as(kind)) for name, kind in fields.items()]),
                 unexpected_field_behavior="error",
             ),
         )
         table.validate(full=True)
+        # A line that holds two objects is two rows; none is no row, since each begins with a brace.
+        if table.num_rows != len(values):
+            return None
+        columns = []
+        for name, kind in fields.items():
+            column = _column(kind, table.column(name).combine_chunks())
+            if column is None:
+                return None
+            columns.append(column)
     except pa.ArrowInvalid:
         return None
-    # A line that holds two objects is two rows; none is no row, since each begins with a brace.
-    if table.num_rows != len(values):
-        return None
-    columns = [table.column(name).combine_chunks() for name in fields]
-    doubles = [one for one, kind in zip(columns, fields.values(), strict=True) if kind == "double"]
-    return columns if all(map(_is_exact, doubles)) else None
+    return columns
+
+
+def _read_as(kind: str) -> Any:
+    """The type that Arrow's reader gives a field of this one."""
+    return ARROW_TYPES["string" if kind in _OF_TEXT else kind]
+
+
+def _column(kind: str, read: Any) -> Any | None:
+    """The column of a field from what Arrow's reader gave. Raises ArrowInvalid; None as of `json_columns`."""
+    if kind in _OF_TEXT:
+        return _OF_TEXT[kind](read)
+    return read if kind != "double" or _is_exact(read) else None
 
 
 def _are_lines_of_objects(texts: Any) -> bool:
