@@ -15,6 +15,7 @@ from odradek.spark.shipping import package_zip
 TASK_MODULES = (
     "odradek.spark.source",
     "odradek.spark.segment_source",
+    "odradek.spark.pipeline.decoded_source",
     "odradek.spark.pipeline.spark_job",
     "odradek.spark.pipeline.staged_source",
     "odradek.spark.pipeline.executor_look",

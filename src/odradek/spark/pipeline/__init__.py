@@ -5,8 +5,9 @@
     ledger       the directory of batches, their commits   engine       the loop: plan, write, commit
     lake         tables whose own commit has the offsets   delta, iceberg, lake_rows   each format of these
     topics       what the cluster says of the topics       spark_job    the rows of a batch, written by Spark
-    json_columns decodes batches of JSON as a whole        batch_counts what a batch's records are counted by
-    moments      columns of timestamps and dates by Arrow
+    decoded_source  a batch, decoded where it is read      decoded_rows batches of records to decoded columns
+    json_columns decodes batches of JSON as a whole        moments      columns of timestamps and dates
+    batch_counts what a batch's records are counted by
     column_types types of columns for Spark and Arrow      interrupts   Ctrl-C around a Spark session
     verifying    counts the table against the topics       formats      the sinks, their jars and sessions
     dead_letters which of them a replay takes back         verifying_replays  counts what replays took back

@@ -13,13 +13,14 @@ from pyspark.sql import functions as f
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.spark.pipeline.compaction import CompactionFailed
+from odradek.spark.pipeline.decoded_rows import ORIGIN_SCHEMA
 from odradek.spark.pipeline.fields import ORIGIN
 from odradek.spark.pipeline.keyed_rows import DELETED, ORDER
 from odradek.spark.pipeline.lake import Marker
 from odradek.spark.pipeline.ledger import DELETES, TableRefused
 from odradek.spark.pipeline.local_paths import spark_path
 from odradek.spark.pipeline.merging import fault_in_types, merge_statement
-from odradek.spark.pipeline.spark_job import ORIGIN_SCHEMA, JobFailed, sentence_of
+from odradek.spark.pipeline.spark_job import JobFailed, sentence_of
 from odradek.spark.pipeline.verifying import LakeOffsets
 
 # A JVM whose driver was killed ends by itself; it may be committing until then.

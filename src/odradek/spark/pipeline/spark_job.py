@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import StorageLevel, cloudpickle
 from pyspark.errors import PySparkException
@@ -25,14 +23,13 @@ from odradek.base.errors import OdradekError, SettingError
 from odradek.spark.first_sentence import sentence_first_of_rows
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.batch_counts import BatchCounts, count_columns, counts_of
-from odradek.spark.pipeline.column_types import ARROW_TYPES, SPARK_TYPES
-from odradek.spark.pipeline.decoding import Decoder
+from odradek.spark.pipeline.decoded_rows import SOURCE_COLUMNS, Decoding, decode_rows, decoded_schema
+from odradek.spark.pipeline.decoded_source import DECODING, NAME, DecodedDataSource
 from odradek.spark.pipeline.description import TOPIC, Description
 from odradek.spark.pipeline.engine import Written
 from odradek.spark.pipeline.fields import INTERNAL, ORIGIN, Fields
-from odradek.spark.pipeline.json_columns import json_columns
 from odradek.spark.pipeline.keyed_rows import column, newest_of_keys
-from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying, decode_changes
+from odradek.spark.pipeline.keys import DELETE, IGNORE, NO_RECORD_KEY, RECORD_KEY, Keying
 from odradek.spark.pipeline.ledger import DEAD_LETTERS, DELETES, LATE, Table
 from odradek.spark.pipeline.local_paths import spark_path
 from odradek.spark.pipeline.row_files import clear, files_in, save_rows
@@ -42,16 +39,6 @@ from odradek.spark.pipeline.topic_rows import json_texts_of, records_of
 from odradek.spark.pipeline.topics import source_options
 from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, has_windows
 from odradek.spark.source import SCHEMA
-
-ORIGIN_SCHEMA = "_topic string, _partition int, _offset bigint, _timestamp timestamp, _key binary"
-# The source's column of each origin column.
-_FROM = {
-    "_topic": "topic",
-    "_partition": "partition",
-    "_offset": "offset",
-    "_timestamp": "timestamp",
-    "_key": "key",
-}
 
 
 class JobFailed(OdradekError):
@@ -84,7 +71,7 @@ class SparkJob:
             return self._without_records(directory)
         self._check_executors(directory)
         most = self._description.dead_letters_max
-        return self._guarded(lambda: self._write(self._read(ranges), fields, directory, most))
+        return self._guarded(lambda: self._write(self.decoded(ranges, fields), fields, directory, most))
 
     def _begins_partitions(self) -> bool:
         """Whether this batch makes a lake's table with partitions, whose columns it must have, if no rows."""
@@ -102,7 +89,7 @@ class SparkJob:
     def replay(self, letters: Sequence[Path], fields: Fields, directory: Path) -> Written:
         """Write what the dead letters in these files become. Raises JobFailed, SettingError."""
         self._check_executors(directory)
-        return self._guarded(lambda: self._write(self._read_letters(letters), fields, directory, None))
+        return self._guarded(lambda: self._write(self._letters(letters, fields), fields, directory, None))
 
     def _guarded(self, work: Callable[[], Written]) -> Written:
         try:
@@ -115,10 +102,9 @@ class SparkJob:
             raise JobFailed(f"the batch cannot be written: {sentence_of(str(error))}") from error
 
     def _write(
-        self, records: DataFrame, fields: Fields, directory: Path, dead_letters_max: int | None
+        self, decoded: DataFrame, fields: Fields, directory: Path, dead_letters_max: int | None
     ) -> Written:
-        """Write `records`, which have the source's columns; rows only with few enough dead letters."""
-        decoded = self._decoded(records, fields)
+        """Write records that are decoded; rows only with few enough dead letters."""
         if self._is_plain(fields):
             return self._write_plain(decoded, fields, directory, dead_letters_max)
         kept = decoded.persist(StorageLevel.MEMORY_AND_DISK)
@@ -255,52 +241,61 @@ class SparkJob:
         return newest.deletes, newest.superseded
 
     def decoded(self, ranges: Sequence[OffsetRange], fields: Fields) -> DataFrame:
-        """All records with origin, decoded fields, `_raw`, `_error`, `_new_fields` and `_change`."""
-        return self._decoded(self._read(ranges), fields)
+        """All records with origin, decoded fields, `_raw`, `_error`, `_new_fields` and `_change`.
 
-    def _read(self, ranges: Sequence[OffsetRange]) -> DataFrame:
-        """The records of these ranges; an empty frame without any."""
+        They are decoded where they are read, but for raw values, which Spark's own columns hold as they are.
+        """
+        is_raw = self._description.format == "raw"
         if not ranges:
-            return self._spark.createDataFrame([], SCHEMA)
+            schema = SCHEMA if is_raw else decoded_schema(fields)
+            nothing = self._spark.createDataFrame([], schema)
+            return self._kept_raw(nothing) if is_raw else nothing
+        read = self._spark.read.options(**self._options(ranges))
+        if is_raw:
+            return self._kept_raw(read.format("odradek").load())
+        self._spark.dataSource.register(DecodedDataSource)
+        decoding = self._decoding(fields).as_text()
+        return read.format(NAME).option(DECODING, decoding).schema(decoded_schema(fields)).load()
+
+    def _letters(self, files: Sequence[Path], fields: Fields) -> DataFrame:
+        """Dead letters, decoded as the records that they were; Spark has read them before they are."""
+        letters = self._spark.read.parquet(*(spark_path(one) for one in files))
+        columns = [f.col(origin).alias(name) for origin, name in SOURCE_COLUMNS.items()]
+        records = letters.select(*columns, f.col("_value").alias("value"))
+        if self._description.format == "raw":
+            return self._kept_raw(records)
+        return records.mapInArrow(partial(_decode_letters, self._decoding(fields)), decoded_schema(fields))
+
+    def _decoding(self, fields: Fields) -> Decoding:
+        return Decoding(self._description.decoder(fields), self._description.keying)
+
+    def _options(self, ranges: Sequence[OffsetRange]) -> dict[str, str]:
+        """The options of a source that reads these ranges."""
         starts: dict[str, dict[str, int]] = {}
         ends: dict[str, dict[str, int]] = {}
         for one in ranges:
             topic, number = one.topic_partition
             starts.setdefault(topic, {})[str(number)] = one.start
             ends.setdefault(topic, {})[str(number)] = one.end
-        options = source_options(self._description) | {
+        return source_options(self._description) | {
             "assign": json.dumps(
                 {topic: [int(number) for number in offsets] for topic, offsets in starts.items()}
             ),
             "startingOffsets": json.dumps(starts),
             "endingOffsets": json.dumps(ends),
         }
-        return self._spark.read.format("odradek").options(**options).load()
 
-    def _read_letters(self, files: Sequence[Path]) -> DataFrame:
-        """Dead letters as the records that they were."""
-        letters = self._spark.read.parquet(*(spark_path(one) for one in files))
-        columns = [f.col(origin).alias(name) for origin, name in _FROM.items()]
-        return letters.select(*columns, f.col("_value").alias("value"))
-
-    def _decoded(self, read: DataFrame, fields: Fields) -> DataFrame:
-        """What `decoded` says, of records with the source's columns."""
-        if self._description.format == "raw":
-            error, change = _raw_changes(self._description.keying)
-            return read.select(
-                *(f.col(name).alias(origin) for origin, name in _FROM.items()),
-                "value",
-                f.when(error.isNotNull(), f.col("value")).alias("_raw"),
-                error.alias("_error"),
-                f.lit(None).cast("string").alias("_new_fields"),
-                change.alias("_change"),
-            )
-        columns = [f"`{name}` {SPARK_TYPES.get(kind, kind)}" for name, kind in fields.items()]
-        schema = ", ".join(
-            [ORIGIN_SCHEMA, *columns, "_raw binary, _error string, _new_fields string, _change string"]
+    def _kept_raw(self, records: DataFrame) -> DataFrame:
+        """Records with the source's columns, whose values are kept as they are."""
+        error, change = _raw_changes(self._description.keying)
+        return records.select(
+            *(f.col(name).alias(origin) for origin, name in SOURCE_COLUMNS.items()),
+            "value",
+            f.when(error.isNotNull(), f.col("value")).alias("_raw"),
+            error.alias("_error"),
+            f.lit(None).cast("string").alias("_new_fields"),
+            change.alias("_change"),
         )
-        decoder, keying = self._description.decoder(fields), self._description.keying
-        return read.mapInArrow(partial(_decode_rows, decoder, keying), schema)
 
     def _transformed(self, frame: DataFrame, stateful: StatefulStages) -> tuple[DataFrame, int]:
         """The rows behind all stages, and how many came too late for one."""
@@ -356,40 +351,9 @@ def _raw_changes(keying: Keying) -> tuple[Column, Column]:
     return f.when(has_none, f.lit(NO_RECORD_KEY)), f.when(~has_none, change)
 
 
-def _decode_rows(decoder: Decoder, keying: Keying, batches: Iterator[Any]) -> Iterator[Any]:
-    """On an executor: batches of the source's columns become batches of decoded ones."""
-    return sentence_first_of_rows(_decode_batch(decoder, keying, one) for one in batches)
-
-
-def _decode_batch(decoder: Decoder, keying: Keying, batch: Any) -> Any:
-    values = batch.column("value")
-    fields = None
-    if decoder.format == "json" and not keying.columns:
-        fields = json_columns(decoder.fields, values)
-    if fields is None:
-        return _decode_records(decoder, keying, batch)
-    nothing = pa.nulls(len(values), pa.string())
-    return _decoded_batch(decoder, batch, fields, [pa.nulls(len(values), pa.binary()), *[nothing] * 3])
-
-
-def _decode_records(decoder: Decoder, keying: Keying, batch: Any) -> Any:
-    """Record by record, with what is wrong with each."""
-    values = batch.column("value")
-    texts = values.to_pylist()
-    keys = batch.column("key").to_pylist() if keying.columns else [None] * len(texts)
-    decoded, changes = decode_changes(keying, decoder, keys, texts)
-    fields = [pa.array(decoded.columns[name], ARROW_TYPES[kind]) for name, kind in decoder.fields.items()]
-    errors = pa.array(decoded.errors, pa.string())
-    raw = pc.if_else(errors.is_valid(), values, pa.scalar(None, pa.binary()))
-    new = [None if one is None else json.dumps(one) for one in decoded.new_fields]
-    internal = [raw, errors, pa.array(new, pa.string()), pa.array(changes, pa.string())]
-    return _decoded_batch(decoder, batch, fields, internal)
-
-
-def _decoded_batch(decoder: Decoder, batch: Any, fields: Sequence[Any], internal: Sequence[Any]) -> Any:
-    arrays = [*(batch.column(name) for name in _FROM.values()), *fields, *internal]
-    names = [*ORIGIN, *decoder.fields, "_raw", "_error", "_new_fields", "_change"]
-    return pa.RecordBatch.from_arrays(arrays, names=names)
+def _decode_letters(decoding: Decoding, batches: Iterator[Any]) -> Iterator[Any]:
+    """On an executor: records with the source's columns become decoded ones."""
+    return sentence_first_of_rows(decode_rows(decoding, batches))
 
 
 def _check_records(read: int, accounted: int) -> None:
