@@ -88,7 +88,7 @@ FOUND_BY: Final[Mapping[str, int]] = {
     "partitions not added by a produce": 1,
     "compaction takes the last of a key, too": 3,
     "compaction moves what it keeps": 3,
-    "compaction keeps aborted records": 5,
+    "compaction keeps aborted records": 13,
     "compaction above LSO": 13,
     "a deleted replica is hosted on": 0,
     "deletion not taken up where a broker comes back": 3,
