@@ -13,6 +13,9 @@ import pytest
 from hypothesis import settings
 from peers.short_spark import use_short_jvms
 
+GARBAGE = (20_000, 20, 20)
+"""The thresholds of the collector; it frees a few megabytes of a simulation."""
+
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
@@ -30,9 +33,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the modules and tests from the collector: each simulation ends with a collection of garbage."""
+    """Keep the modules and tests from the collector: each simulation ends with a collection of garbage.
+
+    And let it run seldom: at the usual thresholds a tenth of a simulation's time goes into it.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GARBAGE)
 
 
 @pytest.hookimpl(tryfirst=True)
