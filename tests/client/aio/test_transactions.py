@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from odradek.aio import (
+    Cause,
     Consumer,
     GroupMetadata,
     OffsetAndMetadata,
@@ -319,6 +320,29 @@ async def test_offsets_are_committed_with_the_transaction_only(cluster: Cluster,
         position = (await reader.committed([ONE]))[ONE]
         assert position is not None
         assert position.offset == 10
+
+
+@simulate(brokers=1, seeds=1)
+async def test_a_consumer_says_that_an_open_transaction_keeps_its_question(
+    cluster: Cluster, version: int
+) -> None:
+    """KIP-447: offsets that it may change are waited for."""
+    await cluster.create_topic("orders", partitions=2)
+    async with (
+        producer(cluster) as one,
+        Consumer(bootstrap_servers=cluster.bootstrap_servers, group_id="g") as reader,
+    ):
+        await one.init_transactions()
+        await one.begin_transaction()
+        await one.send_offsets_to_transaction({ONE: 8}, "g")
+        asked = asyncio.ensure_future(reader.committed([ONE]))
+        await asyncio.sleep(2)
+        (kept,) = [why for why in reader.why() if why.cause is Cause.RETRY]
+        assert str(kept) == "committed has been refused for 2 s: group g: unstable offset commit"
+        assert kept.data["code"] == "UNSTABLE_OFFSET_COMMIT"
+        await one.commit_transaction()
+        assert await asked == {ONE: OffsetAndMetadata(8)}
+        assert [why for why in reader.why() if why.cause is Cause.RETRY] == []
 
 
 @simulate(brokers=1, seeds=3)
