@@ -285,7 +285,9 @@ async def test_a_broker_that_cannot_be_reached_holds_no_call_beyond_its_time(clu
     now = asyncio.get_running_loop().time
     async with Admin(cluster.bootstrap_servers) as admin:
         began = now()
-        with pytest.raises(ApiError, match="given up after 1,500 ms: cannot connect to") as refused:
+        with pytest.raises(
+            ApiError, match=r"given up after 1,500 ms: .* could not be connected to within 1\.5 s"
+        ) as refused:
             await admin.list_topics(timeout=1.5)
         assert refused.value.code.is_retriable
         assert now() - began <= 1.6

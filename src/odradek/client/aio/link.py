@@ -118,7 +118,7 @@ class Link:
         if self._served is not None:
             self._write(send, timeout_ms)
             return
-        expiry = TimedCall(self._now_ms + timeout_ms, partial(self._expire, send))
+        expiry = TimedCall(self._now_ms + timeout_ms, partial(self._expire, send, timeout_ms))
         self._waiting[send] = expiry
         self._options.timer.add(expiry)
         if self._connection is None and self._reconnect is None:
@@ -225,11 +225,13 @@ class Link:
             expiry.cancel()
         return waiting.items()
 
-    def _expire(self, send: Send) -> None:
+    def _expire(self, send: Send, timeout_ms: int) -> None:
         """The time of a request is over before there is a connection."""
         del self._waiting[send]
-        error = self._failure or NotConnected(f"cannot connect to {self.node}: it has not answered in time")
-        self._done(Outcome(send, error=error, node=self.node.id))
+        was_connected = self._connection is not None and self._connection.was_connected
+        verb = "did not answer" if was_connected else "could not be connected to"
+        late = NotConnected(f"{self.node} {verb} within {timeout_ms / 1000:g} s")
+        self._done(Outcome(send, error=self._failure or late, node=self.node.id))
 
     # --- sending
 
