@@ -8,9 +8,9 @@ from unittest.mock import patch
 from campaigns.sim.planted.planting import Plant, replaced, together
 from odradek.base.ids import NO_BROKER_EPOCH
 from odradek.metadata.controller import election, membership
-from odradek.metadata.controller.pending_orders import PendingOrders
 from odradek.metadata.controller.core import Controller
 from odradek.metadata.controller.fenced_writes import FencedWrites
+from odradek.metadata.controller.pending_orders import PendingOrders
 from odradek.metadata.controller.settings_of_topics import SettingsOfTopics
 from odradek.metadata.image import ClusterImage, PartitionImage
 from odradek.metadata.orders import LeaderAndIsr, UpdateMetadata
