@@ -251,8 +251,8 @@ async def test_the_coordinator_of_a_group_moves(cluster: Cluster) -> None:
     async with Admin(cluster.bootstrap_servers) as admin:
         await admin.create_topic("flights", replication_factor=3)
         await admin.alter_group_offsets("billing", {FLIGHTS: 0})
-        assert admin._driver is not None
-        cluster.kill(admin._driver.routing.node_of_coordinator(ToCoordinator("billing")))
+        assert admin._runs is not None
+        cluster.kill(admin._runs.driver.routing.node_of_coordinator(ToCoordinator("billing")))
         assert await admin.list_group_offsets("billing") == {FLIGHTS: 0}
 
 

@@ -227,7 +227,7 @@ async def test_each_operation_of_an_administrator_can_be_cancelled_and_done_agai
         assert await admin.list_offsets({P0: LATEST}) == {P0: RECORDS}
         assert await admin.list_group_offsets("billing") == {P0: 4}
         assert await admin.list_topics() == ["orders"]
-        assert admin._driver is not None
-        assert not admin._driver._owners, "no request is left without an outcome"
+        assert admin._runs is not None
+        assert not admin._runs.driver._owners, "no request is left without an outcome"
     async for _ in interrupted(Admin(cluster.bootstrap_servers).close):
         pass

@@ -45,7 +45,7 @@ from odradek.client.aio.driver import Driver
 from odradek.client.aio.handed_out import HandedOut
 from odradek.client.aio.home import loop_of
 from odradek.client.aio.interceptors import ConsumerInterceptor, intercepted
-from odradek.client.aio.operation_runs import OperationRuns, run_options
+from odradek.client.aio.operation_runs import OperationRuns
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.polling import Polling, check_open
 from odradek.client.aio.rebalance_listener import RebalanceListener
@@ -107,7 +107,7 @@ class Consumer(Generic[K, V]):
         self._client_id = reach.client_id
         self._driver = driver = Driver(reach, loop_of("a consumer"))
         self._core = ConsumerCore(driver.view, driver.routing, driver.chance, driver.clock, options)
-        self._runs = OperationRuns(driver, run_options(read))
+        self._runs = OperationRuns(driver, read)
         self._convert = converter(key_deserializer, value_deserializer)
         self._interceptors = interceptors
         self._max_poll_records = read[known.MAX_POLL_RECORDS]
@@ -466,9 +466,8 @@ class Consumer(Generic[K, V]):
         self._driver.home.check("this consumer", only_looks=True)
         if self._driver.is_closed:
             return [Why(Cause.CLOSED, "the consumer is closed")]
-        now_ms = self._driver.now_ms
-        causes = self._core.why(now_ms, self._handed_out.firsts())
-        return [*self._polling.why(), *causes, *self._runs.held_up(now_ms)]
+        causes = self._core.why(self._driver.now_ms, self._handed_out.firsts())
+        return [*self._polling.why(), *causes, *self._runs.held_up()]
 
     async def close(self, *, timeout: float = 30.0) -> None:
         """Commit, if the consumer commits by itself, leave the group, and close the connections in time."""

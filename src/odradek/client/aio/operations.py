@@ -17,11 +17,10 @@ from typing import Self, TypeVar
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.aio.driver import Driver
-from odradek.client.aio.operation_runs import OperationRuns, run_options
+from odradek.client.aio.operation_runs import OperationRuns
 from odradek.client.aio.options import driver_options
 from odradek.client.aio.reaching import first_answer
 from odradek.client.core.operation import Operation
-from odradek.client.core.operation_reasons import why
 from odradek.client.core.requests import Send, ToAny
 from odradek.client.core.waiting import Cause, Why
 from odradek.client.metrics import Metrics
@@ -47,14 +46,13 @@ class Operations:
         self._settings = settings
         self._tries_again = tries_again
         # None until the first operation, which has a running loop.
-        self._driver: Driver | None = None
         self._runs: OperationRuns | None = None
         self._is_closed = False
 
     def metrics(self) -> Metrics:
         """Counts since the start and figures of now, by Kafka's names; see `odradek.client.metrics`."""
         self._check_home(only_looks=True)
-        figures = {} if self._driver is None else self._driver.figures()
+        figures = {} if self._runs is None else self._runs.driver.figures()
         return Metrics("admin_client", self._settings[CLIENT_ID], figures)
 
     def why(self) -> list[Why]:
@@ -62,18 +60,15 @@ class Operations:
         self._check_home(only_looks=True)
         if self._is_closed:
             return [Why(Cause.CLOSED, "the admin client was closed")]
-        driver, runs = self._driver, self._runs
-        if driver is None or runs is None:
-            return []
-        return why(runs.under_way, driver.view, driver.routing, driver.now_ms)
+        return [] if self._runs is None else self._runs.why()
 
     async def close(self) -> None:
         """Close all connections; operations under way fail. Closing it again does nothing."""
-        if self._driver is not None and not self._driver.home.is_forked:
+        if self._runs is not None and not self._runs.driver.home.is_forked:
             self._check_home()
         self._is_closed = True
-        if self._driver is not None:
-            self._driver.close()
+        if self._runs is not None:
+            self._runs.driver.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -86,7 +81,7 @@ class Operations:
 
         Raises ConnectionFailed, with what each of them lacks, if none does; other operations wait for them.
         """
-        driver, _ = self._running()
+        driver = self._running().driver
         request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
         timeout_ms = self._settings[REQUEST_TIMEOUT_MS]
         await first_answer(driver, lambda: Send(ToAny(), request, timeout_ms=timeout_ms))
@@ -98,20 +93,20 @@ class Operations:
 
         `name` is what `why` calls it, `timeout` how many seconds it may take; None: `default.api.timeout.ms`.
         """
-        _, runs = self._running()
         timeout_ms = self._settings[DEFAULT_API_TIMEOUT_MS] if timeout is None else int(timeout * 1000)
-        return await runs.run(operation, name or str(getattr(operation, "__name__", "it")), timeout_ms)
+        return await self._running().run(
+            operation, name or str(getattr(operation, "__name__", "it")), timeout_ms
+        )
 
     def _check_home(self, *, only_looks: bool = False) -> None:
-        if self._driver is not None:
-            self._driver.home.check("this admin client", only_looks=only_looks)
+        if self._runs is not None:
+            self._runs.driver.home.check("this admin client", only_looks=only_looks)
 
-    def _running(self) -> tuple[Driver, OperationRuns]:
+    def _running(self) -> OperationRuns:
         self._check_home()
         if self._is_closed:
             raise ApiError(ErrorCode.INVALID_REQUEST, "this admin client was closed")
-        if self._driver is None or self._runs is None:
-            self._driver = Driver(driver_options(self._settings), asyncio.get_running_loop())
-            options = run_options(self._settings, tries_again=self._tries_again)
-            self._runs = OperationRuns(self._driver, options)
-        return self._driver, self._runs
+        if self._runs is None:
+            driver = Driver(driver_options(self._settings), asyncio.get_running_loop())
+            self._runs = OperationRuns(driver, self._settings, tries_again=self._tries_again)
+        return self._runs

@@ -8,6 +8,7 @@
 - `waiting`: what a client says it is waiting for.
 - `operation`: something that an application asks for once and waits for; a generator of requests and pauses.
 - `operation_reasons`: what such operations wait for.
+- `topic_partitions`: how many partitions a topic has.
 - `consumer`: from what is subscribed to or assigned to the records that an application gets.
 - `membership`: a consumer's place in its group, in either protocol.
 - `producer`: what is done with a record until it is acknowledged.
