@@ -61,6 +61,7 @@ class SparkJob:
         """`check_executors` is called with the directory of each batch that is to be written by tasks."""
         self._description = description
         self._spark = spark
+        spark.dataSource.register(DecodedDataSource)
         self._check_executors = check_executors
         self._state = None if ledger is None else StageState(ledger)
         self._stages = [_stage(one) for one in description.transforms]
@@ -253,7 +254,6 @@ class SparkJob:
         read = self._spark.read.options(**self._options(ranges))
         if is_raw:
             return self._kept_raw(read.format("odradek").load())
-        self._spark.dataSource.register(DecodedDataSource)
         decoding = self._decoding(fields).as_text()
         return read.format(NAME).option(DECODING, decoding).schema(decoded_schema(fields)).load()
 
