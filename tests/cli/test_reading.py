@@ -15,6 +15,7 @@ from odradek.cli.main import run
 from odradek.cli.reading import Reading
 from odradek.client.choices import GROUP_PROTOCOLS
 from odradek.testing import Broker
+from tests.heartbeats import heartbeats_every
 
 pytestmark = pytest.mark.integration
 
@@ -23,8 +24,7 @@ WAIT_S = 20.0
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    often = {"group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 100}
-    with Broker(settings=often) as running:  # else members hear of each other after 5 s
+    with Broker(settings=heartbeats_every(100)) as running:
         yield running
 
 

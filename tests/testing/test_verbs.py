@@ -17,22 +17,19 @@ from odradek.net.request_pipeline import ConnectionFailed
 from odradek.server.faults.rules import HELPERS_CLIENT_ID
 from odradek.testing import Broker
 from odradek.testing.deadline import WaitTimeout
+from tests.heartbeats import heartbeats_every
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 WAIT_S = 30.0
 QUIET = {"log_level": 0, "retry.backoff.ms": 10}
-OFTEN_MS = 200
-"""Members hear of what has changed in their group by the answers to their heartbeats."""
-OFTEN = {
-    "group.consumer.min.heartbeat.interval.ms": OFTEN_MS,
-    "group.consumer.heartbeat.interval.ms": OFTEN_MS,
-}
+HEARTBEAT_MS = 200
+"""The interval of heartbeats, and of automatic commits."""
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["thread", "process"])
 def module_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    with Broker(process=request.param, settings=OFTEN) as running:
+    with Broker(process=request.param, settings=heartbeats_every(HEARTBEAT_MS)) as running:
         yield running
 
 
@@ -61,7 +58,7 @@ def consumer(broker: Broker, topic: str) -> Iterator[Consumer]:
             "client.id": "reader",
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            "heartbeat.interval.ms": OFTEN_MS,
+            "heartbeat.interval.ms": HEARTBEAT_MS,
             "fetch.error.backoff.ms": 10,
             **QUIET,
         }
@@ -220,8 +217,8 @@ def test_what_is_written_when_positions_are_resolved_is_read_from_the_latest(
                 "group.protocol": protocol,
                 "client.id": f"latest-{number}",
                 "auto.offset.reset": "latest",
-                "auto.commit.interval.ms": OFTEN_MS,
-                **({"heartbeat.interval.ms": OFTEN_MS} if protocol == "classic" else {}),
+                "auto.commit.interval.ms": HEARTBEAT_MS,
+                **({"heartbeat.interval.ms": HEARTBEAT_MS} if protocol == "classic" else {}),
                 **QUIET,
             }
         )

@@ -21,19 +21,19 @@ from odradek.base.errors import ApiError, SettingError, WakeupError
 from odradek.client.core.waiting import Cause
 from odradek.client.key_value_types import K, V
 from odradek.testing import Broker, LocalCluster
+from tests.heartbeats import heartbeats_every
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
 Servers = Broker | LocalCluster
 Make = Callable[..., Consumer]
 
-OFTEN = {"group.consumer.min.heartbeat.interval.ms": 200, "group.consumer.heartbeat.interval.ms": 200}
-"""Members hear of what has changed in their group by the answers to their heartbeats."""
+SETTINGS = heartbeats_every(200)
 
 
 @pytest.fixture(scope="module", params=["broker", "cluster"])
 def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
-    with Broker(settings=OFTEN) if request.param == "broker" else LocalCluster(settings=OFTEN) as made:
+    with Broker(settings=SETTINGS) if request.param == "broker" else LocalCluster(settings=SETTINGS) as made:
         yield made
 
 
