@@ -34,6 +34,7 @@ from odradek.metadata.image import (
     TopicDeletionBegan,
 )
 from odradek.metadata.store import (
+    ATTEMPTS_MAX,
     READS_MAX,
     Children,
     Committed,
@@ -60,8 +61,6 @@ T = TypeVar("T")
 
 _DOCUMENTS_PER_STEP: Final = 4
 """How many topics are decoded in one step; one with a hundred partitions takes a twelfth of a millisecond."""
-REGISTRATION_ATTEMPTS_MAX: Final = 10
-"""How often a registration finds a node that is gone when it looks at it."""
 _PARTITIONS_PER_GROUP: Final = 1_000
 """How many partitions are read together; what was gathered for them is freed in one step."""
 
@@ -126,7 +125,7 @@ def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> Sto
     """
     path = paths.broker(broker.broker_id)
     data = codec.encode_broker(broker, timestamp_ms)
-    for _ in range(REGISTRATION_ATTEMPTS_MAX):
+    for _ in range(ATTEMPTS_MAX):
         result = yield Create(path, data, ephemeral=True)
         if isinstance(result, Failed) and result.fault not in (Fault.NODE_EXISTS, Fault.CONNECTION_LOSS):
             raise StoreRefused(result)

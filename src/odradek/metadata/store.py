@@ -45,6 +45,8 @@ MULTI_OPERATIONS_MAX = 50_000
 MULTI_BYTES_MAX = 64 << 20
 READS_MAX = 100
 """How many reads go into one `Reads`: what takes about 1 ms to decode."""
+ATTEMPTS_MAX = 10
+"""How often steps that were overtaken, or whose answer was lost, begin anew before they give up."""
 
 
 class Fault(Enum):

@@ -39,9 +39,7 @@ from odradek.metadata.controller.settings_of_topics import UNCLEAN_ELECTION
 from odradek.metadata.controller.topic_creation import decide_creation
 from odradek.metadata.controller.topic_deletion import decide_deletion
 from odradek.metadata.startup import read_document
-from odradek.metadata.store import StoreSteps
-
-ATTEMPTS_MAX = 10
+from odradek.metadata.store import ATTEMPTS_MAX, StoreSteps
 
 
 def _names_unclean_elections(request: AlterConfigs) -> Steps[bool]:

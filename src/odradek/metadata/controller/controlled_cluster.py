@@ -23,6 +23,7 @@ from odradek.metadata.image import BrokerGone, Change, ClusterImage, PartitionCh
 from odradek.metadata.orders import LogEnd, StopReplica, size_of
 from odradek.metadata.startup import load_states
 from odradek.metadata.store import (
+    ATTEMPTS_MAX,
     Create,
     SetData,
     StoreRefused,
@@ -33,7 +34,6 @@ from odradek.metadata.store import (
 STATES_PER_WRITE_MAX = 100
 ASSIGNED_PER_STATE: Final = 40
 """How many partitions of a topic's node take the room of one state."""
-ATTEMPTS_MAX = 10
 
 Successor: TypeAlias = Callable[[TopicPartition, PartitionImage], PartitionImage | None]
 """What a partition must become, or None for no change."""

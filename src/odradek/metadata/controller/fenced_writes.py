@@ -12,6 +12,7 @@ from odradek.metadata import paths
 from odradek.metadata.controller.decision import DecidedWrite, Put
 from odradek.metadata.controller.unknown_outcomes import was_executed
 from odradek.metadata.store import (
+    ATTEMPTS_MAX,
     Check,
     Create,
     Existence,
@@ -30,7 +31,6 @@ WRITES_PER_COMMIT_MAX: Final = 200
 """What the controller writes at once where the store would take more: made and applied at once."""
 STATE_BYTES_MAX = 2_048
 """More than a partition's state and its path take: a topic's name and 100 replicas."""
-ATTEMPTS_MAX = 10
 
 CHANGED_BY_ANOTHER: Final = (Fault.BAD_VERSION, Fault.NO_NODE)
 _OUTCOME_UNKNOWN = (Fault.CONNECTION_LOSS, Fault.SESSION_EXPIRED, Fault.STORE_FAILED)

@@ -15,6 +15,7 @@ from odradek.metadata import codec, paths
 from odradek.metadata.image import BrokerImage
 from odradek.metadata.startup import found_cluster, read_document, register_broker
 from odradek.metadata.store import (
+    ATTEMPTS_MAX,
     Committed,
     Create,
     Failed,
@@ -26,8 +27,6 @@ from odradek.metadata.store import (
     WriteOperation,
     read_data,
 )
-
-ATTEMPTS_MAX = 10
 
 _CLAIM_MAY_STAND = (Fault.NODE_EXISTS, Fault.BAD_VERSION, Fault.CONNECTION_LOSS)
 """A claim that failed like this may have been done before, with its answer lost."""
