@@ -8,6 +8,7 @@
     segment_source  `format("odradek.segments")`: segment_options, segment_reader
     session         a session that has the sources; java_home finds its Java, master says where Spark runs
     shipping        the package as a zip for executors        lake_jars        what tables need of jars
+    worker_imports  what a worker reads again before each task, and need not
     pipeline        from topics to tables
 
 Invariant: modules that tasks import need pyspark, pyarrow and numpy, and none of the broker's rooms.

@@ -18,6 +18,7 @@ from odradek.spark.range_partition import RangePartition
 from odradek.spark.segment_options import parse_segment_options
 from odradek.spark.segment_reader import plan_segments, read_segments
 from odradek.spark.source import schema_of
+from odradek.spark.worker_imports import read_zips_once
 
 __all__ = ["SegmentsDataSource"]
 
@@ -66,6 +67,7 @@ class SegmentsReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one range, on an executor."""
+        read_zips_once()
         if not isinstance(partition, RangePartition):
             return iter(())  # Spark calls once without a partition when there are no ranges.
         return sentence_first_of_rows(read_segments(partition.wanted, self._options))

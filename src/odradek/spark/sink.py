@@ -20,6 +20,7 @@ from odradek.spark.sink_columns import check_columns, records_of
 from odradek.spark.sink_options import SinkOptions, new_write_id, parse_sink_options
 from odradek.spark.staging import Staged, Staging
 from odradek.spark.transactional_sink import commit_stream_batch, commit_write
+from odradek.spark.worker_imports import read_zips_once
 
 # The property of a task that has the id of its streaming query, as Spark keeps it in the checkpoint.
 _QUERY_ID: Final = "sql.streaming.queryId"
@@ -44,6 +45,7 @@ class OdradekWriter(DataSourceArrowWriter):
     @sentence_first
     def write(self, iterator: Iterator[Any]) -> Written:
         """Send or stage the rows of one task."""
+        read_zips_once()
         return _write(self._options, self._id, iterator)
 
     @sentence_first
@@ -71,6 +73,7 @@ class OdradekStreamWriter(DataSourceStreamArrowWriter):
     @sentence_first
     def write(self, iterator: Iterator[Any]) -> Written:
         """Send or stage the rows of one task."""
+        read_zips_once()
         return _write(self._options, _query_id() if self._options.is_exactly_once else "", iterator)
 
     @sentence_first

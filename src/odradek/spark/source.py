@@ -22,6 +22,7 @@ from odradek.spark.range_reader import read_range
 from odradek.spark.sink import OdradekStreamWriter, OdradekWriter
 from odradek.spark.source_options import flag, parse_options
 from odradek.spark.stream_reader import CAN_BOUND, OdradekStreamReader
+from odradek.spark.worker_imports import read_zips_once
 
 __all__ = ["OdradekDataSource"]
 
@@ -48,6 +49,7 @@ class OdradekDataSource(DataSource):
     @sentence_first
     def schema(self) -> str:
         """The Kafka source's columns, with headers when `includeHeaders` is true."""
+        read_zips_once()
         return schema_of(self.options)
 
     @sentence_first
@@ -83,10 +85,12 @@ class OdradekReader(DataSourceReader):
     @sentence_first
     def partitions(self) -> Sequence[InputPartition]:
         """One task for each planned range, on the driver."""
+        read_zips_once()
         return [RangePartition(one) for one in plan_batch(self._options)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one range, on an executor."""
+        read_zips_once()
         if not isinstance(partition, RangePartition):
             return iter(())  # Spark calls once without a partition when there are no ranges.
         return sentence_first_of_rows(read_range(partition.wanted, self._options.reading))

@@ -18,6 +18,7 @@ from odradek.spark.stream_planning import (
     not_after,
     ranges_between,
 )
+from odradek.spark.worker_imports import read_zips_once
 
 CAN_BOUND: Final = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether this PySpark lets a source bound its batches: from 4.2 on (SPARK-55304); see `bounded_stream`."""
@@ -58,6 +59,7 @@ class OdradekStreamReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one range, on an executor."""
+        read_zips_once()
         if not isinstance(partition, RangePartition):
             return iter(())
         return sentence_first_of_rows(read_range(partition.wanted, self._options().reading))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from odradek.records.columnar.arrow_arrays import over
 from odradek.records.columnar.varints import Booleans, Longs
 
 _OFFSETS_END = 1 << 31
@@ -37,6 +38,6 @@ def gather(buffer: Any, bounds: Any, no_first: Booleans, no_second: Booleans) ->
     rows: Longs = np.arange(0, 4 * count, 4, dtype=np.int64)
     # The bounds were checked by who made them.
     return (
-        whole.take(pa.array(rows, mask=no_first if no_first.any() else None)),
-        whole.take(pa.array(rows + 2, mask=no_second if no_second.any() else None)),
+        whole.take(over(rows, pa.int64(), no_first)),
+        whole.take(over(rows + 2, pa.int64(), no_second)),
     )

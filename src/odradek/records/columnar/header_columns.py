@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from odradek.base.errors import CorruptRecord, InvalidRecord
+from odradek.records.columnar.arrow_arrays import booleans, over
 from odradek.records.columnar.byte_strings import gather
 from odradek.records.columnar.varints import Longs, VarintBytes, check
 from odradek.records.header_reader import HEADERS_MAX
@@ -65,7 +66,9 @@ def header_column(data: VarintBytes, buffer: Any, counts: Longs, starts: Longs, 
         raise CorruptRecord("a header key that is not UTF-8") from None
     fields = [HEADER_TYPE.value_type.field(0), HEADER_TYPE.value_type.field(1)]
     headers = pa.StructArray.from_arrays([keys, values], fields=fields)
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), headers, mask=pa.array(counts == 0))
+    return pa.ListArray.from_arrays(
+        over(offsets.astype(np.int32), pa.int32()), headers, mask=booleans(counts == 0)
+    )
 
 
 def _read_rest(data: bytes, position: int, end: int, count: int) -> tuple[Longs, int]:

@@ -14,6 +14,8 @@ are checked.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +23,7 @@ import pyarrow as pa
 
 from odradek.base.buffers import Buffer
 from odradek.base.ids import Offset, TopicPartition
+from odradek.records.columnar.arrow_arrays import booleans, over, repeated
 from odradek.records.columnar.batch_headers import BatchHeaders
 from odradek.records.columnar.header_columns import HEADER_TYPE
 from odradek.records.columnar.record_columns import RecordColumns, decode_sections
@@ -197,18 +200,16 @@ def _sections(pieces: Sequence[_Piece]) -> Sections:
 def _record_batch(columns: RecordColumns, pieces: Sequence[_Piece], counts: Sequence[int]) -> Any:
     topics = [piece.of.topic_partition.topic for piece in pieces]
     numbers = np.array([piece.of.topic_partition.partition for piece in pieces], dtype=np.int32)
-    if len(set(topics)) == 1:
-        topic_column = pa.repeat(pa.scalar(topics[0], pa.string()), sum(counts))
-    else:
-        topic_column = pa.array(topics, pa.string()).take(pa.array(np.repeat(np.arange(len(pieces)), counts)))
+    runs = groupby(zip(topics, counts, strict=True), key=itemgetter(0))
+    topic_column = pa.concat_arrays([repeated(topic, sum(count for _, count in run)) for topic, run in runs])
     arrays = [
         columns.keys,
         columns.values,
         topic_column,
-        pa.array(np.repeat(numbers, counts)),
-        pa.array(columns.offsets),
-        pa.array(columns.timestamps_ms * 1000).view(pa.timestamp("us", tz="UTC")),
-        pa.array(columns.timestamp_types),
+        over(np.repeat(numbers, counts), pa.int32()),
+        over(columns.offsets, pa.int64()),
+        over(columns.timestamps_ms * 1000, pa.timestamp("us", tz="UTC")),
+        over(columns.timestamp_types, pa.int32()),
     ]
     if columns.headers is None:
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
@@ -221,4 +222,4 @@ def _wanted(rows: Any, offsets: Longs, pieces: Sequence[_Piece], counts: Sequenc
     inside = offsets >= starts
     limits = [np.iinfo(np.int64).max if piece.of.end is None else piece.of.end for piece in pieces]
     inside &= offsets < np.repeat(np.array(limits, dtype=np.int64), counts)
-    return rows if inside.all() else rows.filter(pa.array(inside))
+    return rows if inside.all() else rows.filter(booleans(inside))
