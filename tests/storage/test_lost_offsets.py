@@ -300,3 +300,19 @@ def test_after_a_kill_deleted_records_are_no_damage(bench: LogBench) -> None:
     again = start(bench)
     assert not any("is damaged" in line for line in again.report.lines())
     assert again.create(PARTITION, is_new=False).log_start_offset == 7
+
+
+def test_a_kill_soon_after_a_deletion_does_not_bring_the_records_back(bench: LogBench) -> None:
+    """R12: the leader epochs have a log start at once, the checkpoint of all logs a minute later."""
+    manager = start(bench)
+    log = fill(bench, manager)
+    for write in exhaust(manager.checkpoints.log_start_offsets()):
+        write.run()
+        manager.checkpoints.written(write)
+    log.delete_records_before(7)
+    bench.disk.kill()
+    again = start(bench)
+    (line,) = [line for line in again.report.lines() if "begins at offset" in line]
+    assert line.startswith(f"{PARTITION} begins at offset 7, as its leader epochs do")
+    assert not any("is damaged" in line for line in again.report.lines())
+    assert again.create(PARTITION, is_new=False).log_start_offset == 7

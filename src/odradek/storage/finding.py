@@ -27,6 +27,7 @@ class FindingKind(Enum):
     NOT_A_LOG = "something among the logs is no log"
     FILE_DAMAGED = "a file is damaged"
     LOG_CUT = "the end of a log was cut off"
+    LOG_START_TAKEN = "only the leader epochs of a log have its start"
     INDEX_REBUILT = "an index was made again"
     RECORDS_LOST = "a log ends before what it had reached"
     REPAIRED = "a file was made again while the broker runs"

@@ -53,10 +53,12 @@ class LogRecovery:
     rebuilt_indexes: list[str] = field(default_factory=list)
     """One sentence for each segment whose indexes were missing or damaged."""
     damages: list[Damage] = field(default_factory=list)
+    start_taken_from_epochs: Offset | None = None
+    """The log start, if only the leader epochs had it."""
 
     def is_uneventful(self) -> bool:
-        """Whether nothing was lost, repaired or ignored."""
-        is_whole = self.lost_up_to is None
+        """Whether nothing was lost, repaired or ignored, and the files agree where the log begins."""
+        is_whole = self.lost_up_to is None and self.start_taken_from_epochs is None
         return is_whole and not (self.cuts or self.rebuilt_indexes or self.damages)
 
     def findings(self) -> list[Finding]:
@@ -64,6 +66,12 @@ class LogRecovery:
         found = [Finding(FindingKind.LOG_CUT, str(cut)) for cut in self.cuts]
         found += [Finding(FindingKind.FILE_DAMAGED, str(damage)) for damage in self.damages]
         found += [Finding(FindingKind.INDEX_REBUILT, sentence) for sentence in self.rebuilt_indexes]
+        if self.start_taken_from_epochs is not None:
+            sentence = (
+                f"{self.topic_partition} begins at offset {self.start_taken_from_epochs}, as its leader "
+                "epochs do; log-start-offset-checkpoint is written once a minute and does not have that yet"
+            )
+            found.append(Finding(FindingKind.LOG_START_TAKEN, sentence))
         if self.lost_up_to is not None:
             sentence = (
                 f"{self.topic_partition} ends at offset {self.records_lost_from} and had reached offset "

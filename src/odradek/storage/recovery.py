@@ -264,6 +264,10 @@ class _Loader:
         if max(checkpointed, first) == first_epoch_start or first_epoch_start > self.end_offset:
             return checkpointed
         if checkpointed == 0:
+            if first_epoch_start > first and not stopped_cleanly:
+                # The checkpoint is written once a minute, the epochs as soon as the log start rises.
+                self.report.start_taken_from_epochs = first_epoch_start
+                return first_epoch_start
             if first_epoch_start > first:
                 reason = f"it begins at offset {first}, its leader epochs at {first_epoch_start}"
                 remedy = "may show records that were deleted"
