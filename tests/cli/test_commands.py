@@ -7,12 +7,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.cli.main import MODULES, run
@@ -20,6 +22,7 @@ from odradek.cli.output import Column, show
 from odradek.cli.topics import delete_records_below
 from odradek.client.administering import administering
 from odradek.client.configuration import ClientConfig, from_properties, read_properties
+from odradek.client.core.admin.topics import NewTopic
 from odradek.testing import Broker
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -331,6 +334,19 @@ def test_a_topic_that_exists_is_made_once(capsys: pytest.CaptureFixture[str]) ->
     output_of(capsys, "topics", "delete", "once")
     said = output_of(capsys, "topics", "delete", "once", "--if-exists")
     assert said == "There is no topic once; nothing was deleted.\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--if-not-exists",)])
+def test_a_topic_that_is_still_being_deleted_does_not_count_as_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    def refused(topics: Sequence[NewTopic]) -> NoReturn:
+        said = f"the topic {topics[0].name} exists already and is being deleted"
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, said)
+
+    monkeypatch.setattr("odradek.cli.topics.create_topics", refused)
+    assert run(["topics", "create", "going", *more]) == 1
+    assert capsys.readouterr().err.startswith("odradek: topic going is still being deleted; if that lasts, ")
 
 
 def test_a_topic_is_described_with_its_offsets_and_size(

@@ -84,6 +84,12 @@ def create(options: Options) -> None:
         except ApiError as refused:
             if refused.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
+            if "being deleted" in str(refused):  # by its code it exists, and to everybody else it does not
+                said = (
+                    f"topic {options.topic} is still being deleted; if that lasts, a broker with a replica "
+                    "of it is away, and has to be back before there can be a new topic of this name"
+                )
+                raise ApiError(refused.code, said) from refused
             if not options.if_not_exists:
                 raise ApiError(refused.code, f"topic {options.topic} exists already") from refused
             say(f"Topic {options.topic} exists already; nothing was changed.")
