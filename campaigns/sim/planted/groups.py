@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from campaigns.sim.planted.planting import Plant, replaced, together
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import Offset, TopicPartition
+from odradek.base.ids import Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic.classic_membership import ClassicMembership, GroupSnapshot
 from odradek.coordinator.classic.classic_protocol import ClassicProtocol
 from odradek.coordinator.classic.member import Member
@@ -17,6 +17,7 @@ from odradek.coordinator.groups import group_coordinator, loading, offset_writes
 from odradek.coordinator.groups.consumer_records import ConsumerRecord
 from odradek.coordinator.groups.group_coordinator import GroupCoordinator
 from odradek.coordinator.groups.loading import READ_BYTES
+from odradek.coordinator.groups.offsets import GroupOffsets
 from odradek.coordinator.groups.shard import Shard
 from odradek.coordinator.ports import PartitionReader
 from odradek.coordinator.runtime.answers import AnyHeldAnswer
@@ -99,6 +100,13 @@ def _no_tombstones(original: Any) -> Any:
     return take
 
 
+def _counts_anyway(original: Any) -> Any:
+    def complete(self: GroupOffsets, producer_id: ProducerId, *, committed: bool) -> None:
+        original(self, producer_id, committed=True)
+
+    return complete
+
+
 def _without(*kinds: type) -> Any:
     """Leaves out these changes where records are read."""
 
@@ -131,6 +139,10 @@ GROUPS: Final[Mapping[str, Plant]] = {
     "groups kept after the leadership": replaced(
         GroupCoordinator, "_resign", lambda original: lambda self, partition: None
     ),
+    "joins not answered after the leadership": replaced(
+        Shard, "drop_all", lambda original: lambda self: iter(())
+    ),
+    "offsets of an aborted transaction count": replaced(GroupOffsets, "complete", _counts_anyway),
     "sessions never end": together(
         replaced(ConsumerProtocol, "_expel", lambda original: lambda self, member_id, is_open: None),
         replaced(ClassicProtocol, "_on_session_over", lambda original: lambda self, member_id: None),

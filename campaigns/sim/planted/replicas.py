@@ -71,6 +71,13 @@ def _high_watermark_of_any_isr(original: Any) -> Any:
     return raise_high_watermark
 
 
+def _own_log_start(original: Any) -> Any:
+    def follow_leader(self: Partition, high_watermark: Offset, log_start_offset: Offset) -> Any:
+        return original(self, high_watermark, min(log_start_offset, self.log.log_start_offset))
+
+    return follow_leader
+
+
 REPLICAS: Final[Mapping[str, Plant]] = {
     "HW at append": replaced(leadership, "high_watermark_candidate", _high_watermark_at_append),
     "HW before the whole ISR replied": replaced(
@@ -90,6 +97,7 @@ REPLICAS: Final[Mapping[str, Plant]] = {
     "anyone who fetches joins the ISR": replaced(
         leadership, "may_join", lambda original: lambda replica, isr, *_: replica.broker_id not in isr
     ),
+    "deletions of records not followed": replaced(Partition, "follow_leader", _own_log_start),
     "consumers read up to LEO": replaced(
         Partition, "bound", lambda original: lambda self, isolation: self.log.end_position
     ),

@@ -10,7 +10,7 @@ from odradek.coordinator.runtime.partition_log import PartitionLog
 from odradek.coordinator.transactions import ending, initializing, transaction_coordinator
 from odradek.coordinator.transactions.marker_delivery import MarkerDelivery
 from odradek.coordinator.transactions.state_store import StatePartition
-from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
+from odradek.coordinator.transactions.transaction import Producer, Transaction, TransactionRecord
 from odradek.coordinator.transactions.transaction_coordinator import TransactionCoordinator
 from odradek.server.node.coordinators.transaction_admission import TransactionAdmission
 
@@ -66,6 +66,14 @@ def _same_epoch_for_the_next(original: Any) -> Any:
     return initialize
 
 
+def _any_earlier_owner(original: Any) -> Any:
+    def event(record: TransactionRecord, producer: Producer, committed: bool) -> Any:
+        is_earlier = producer.producer_id == record.producer_id and producer.epoch < record.producer_epoch
+        return original(record, record.producer if is_earlier else producer, committed)
+
+    return event
+
+
 def _partitions_not_added(original: Any) -> Any:
     def admit(self: TransactionAdmission, *given: Any) -> Any:
         return {}
@@ -93,6 +101,7 @@ TRANSACTIONS: Final[Mapping[str, Plant]] = {
         replaced(ending, "fence", _same_epoch), replaced(initializing, "fence", _same_epoch)
     ),
     "epoch not bumped for the next owner": replaced(initializing, "initialize", _same_epoch_for_the_next),
+    "a fenced producer ends a transaction": replaced(ending, "_classic_event", _any_earlier_owner),
     "transactions kept after the leadership": replaced(
         TransactionCoordinator, "resign", lambda original: lambda self, index: None
     ),

@@ -23,7 +23,7 @@ PARTITION = TopicPartition("t", 0)
 class ClusterBench:
     """A topic's only partition, t-0, has the replicas 1, 2 and 3 and the min ISR 2; broker 1 leads it."""
 
-    def __init__(self, topic: str = "t", **settings: str) -> None:
+    def __init__(self, topic: str = "t", seed: int = 1, **settings: str) -> None:
         self.world = World(brokers=3)
         view = ClusterView(self.world)
         request = creation(topic, 1, 3, min_insync_replicas="2", **settings)
@@ -31,7 +31,9 @@ class ClusterBench:
         self.world.advance(1_000)
         self.history = History()
         self.transactions = Transactions()
-        self.scene = Scene(view, self.history, DiskLosses(view), draw_plan(1), transactions=self.transactions)
+        self.scene = Scene(
+            view, self.history, DiskLosses(view), draw_plan(seed), transactions=self.transactions
+        )
         ((self.place, _, self.state),) = view.states()
 
     def write(self, *batches: bytearray, to: Sequence[BrokerId] = (1, 2, 3)) -> None:

@@ -8,6 +8,7 @@ from odradek.storage import Log
 from odradek.storage.checkpoint import write_epochs, write_offsets
 from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.selection import cleanable_part, job_for
+from odradek.storage.transaction_index import AbortedTransaction
 from odradek.testing.sim import World
 from odradek.testing.sim.node import SimNode
 from odradek.testing.sim.trial.checkers import Scene
@@ -89,6 +90,28 @@ def test_producers_that_are_not_those_of_the_batches() -> None:
     found.log.producers.clear()
     (words,) = found.violations()
     assert words == "producer 7 has written sequence 2 to t-0; broker 1 knows None as its last one"
+
+
+def test_a_producer_whose_earlier_batches_are_forgotten() -> None:
+    found = Found()
+    entry = found.log.producers.get(7)
+    assert entry is not None
+    entry.batches.popleft()
+    (words,) = found.violations()
+    assert words == (
+        "broker 1 knows of producer 7 in t-0 (0, -1, None, [(1, 1, 1), (2, 2, 2)]);"
+        " its batches say (0, -1, None, [(0, 0, 0), (1, 1, 1), (2, 2, 2)])"
+    )
+
+
+def test_an_aborted_transaction_that_no_batch_has() -> None:
+    found = Found()
+    (segment,) = found.log.segments
+    segment.transaction_index.append(AbortedTransaction(7, 0, 2, 0))
+    (words,) = found.violations()
+    assert words == (
+        "broker 1 has the aborted transactions [(7, 0, 2)] in the indexes of t-0; its batches say []"
+    )
 
 
 def test_a_batch_that_was_cleaned_away_for_one_that_a_power_cut_took() -> None:

@@ -10,6 +10,7 @@
 - `transactions`: they are whole, end, and readers see exactly what is committed.
 - `compaction`: compacted topics keep the last record of each key.
 - `liveness`: the cluster gets into order when mishaps are over; every request is answered.
+- `examination`: a client that asks for what the load's seldom do is answered rightly.
 """
 
 from typing import Final
@@ -19,6 +20,7 @@ from odradek.testing.sim.trial.checkers.compaction import KeysKeepTheirLast
 from odradek.testing.sim.trial.checkers.controllers import OneControllerDecides, OrdersAreInOrder
 from odradek.testing.sim.trial.checkers.coordinators import CoordinatorsLead
 from odradek.testing.sim.trial.checkers.disks import DisksKeepTheirPromises
+from odradek.testing.sim.trial.checkers.examination import AnswersAreRight
 from odradek.testing.sim.trial.checkers.groups import (
     CommittedOffsetsAreKept,
     EpochsRise,
@@ -62,6 +64,8 @@ CHECKERS: Final[tuple[type[Checker], ...]] = (
     KeysKeepTheirLast,
     ClusterIsInOrder,
     RequestsAreAnswered,
+    # The last one: its requests change the cluster.
+    AnswersAreRight,
 )
 """All of them."""
 

@@ -54,6 +54,12 @@ class Scene:
         self._usual_min_isr = plan.topics[0].min_isr
         self._flushes_before_ack = plan.flushes_before_ack
         self._compacts = plan.has_transactions
+        self.seed = plan.seed
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether the trial's clients have transactions; else they have groups."""
+        return self._compacts
 
     @property
     def now_ms(self) -> int:

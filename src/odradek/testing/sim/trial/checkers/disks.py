@@ -10,6 +10,7 @@ and without the checker:
     HW 12 in a file                  a restarted broker begins with 12, or with LEO where that is lower (R12)
     epochs in a file and in memory   agree with the batches (X4)
     producers in memory              are those of the batches, also after a truncation or a start (P7)
+    aborted transactions             in the indexes are those of the batches (L1)
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ from odradek.storage import Log, file_names
 from odradek.storage.checkpoint import read_epochs, read_offsets
 from odradek.storage.epoch_cache import EpochCache
 from odradek.storage.memory_files import MemoryFileSystem
+from odradek.storage.producer_replay import remember_batch
+from odradek.storage.producer_state import ProducerEntry, ProducerStates
+from odradek.storage.transaction_index import AbortedTransaction
 from odradek.testing.sim.node import SimNode
 from odradek.testing.sim.trial.checkers.checker import Checker, Scene
 
 LOOK_EVERY: Final = 10
 """What lasts until the next flush is looked at in one look of so many."""
+NEVER_MS: Final = 1 << 62
+"""Producers are not forgotten before that."""
 FIRST_OFFSET_BYTES: Final = 8
 """A batch begins with its base offset."""
 
@@ -64,6 +70,32 @@ class DisksKeepTheirPromises(Checker):
                 self._look_at_disk(node)
                 for log in node.logs.logs():
                     self._compare_with_batches(node, log)
+                    if not self.scene.is_compacted(log) and not log.log_start_offset:
+                        self._compare_with_replay(node, log)
+
+    def _compare_with_replay(self, node: SimNode, log: Log) -> None:
+        """Compare all that is known of producers with what the whole log says."""
+        replayed, aborted = ProducerStates(lambda: NEVER_MS), list[AbortedTransaction]()
+        for segment in log.segments:
+            content = memoryview(node.disk.content(segment.file.path) or b"")
+            for at, header in iter_headers(content):
+                if header.producer_id != NO_PRODUCER_ID:
+                    remember_batch(replayed, header, content[at : at + header.size_bytes], aborted)
+        for entry in log.producers.entries():
+            expected = replayed.get(entry.producer_id)
+            if expected is not None and _outline(entry) != _outline(expected):
+                self.violated(
+                    (node.broker_id, log.topic_partition, "replay"),
+                    f"broker {node.broker_id} knows of producer {entry.producer_id} in {_name(log)}"
+                    f" {_outline(entry)}; its batches say {_outline(expected)}",
+                )
+        indexed = [one[:3] for segment in log.segments for one in segment.transaction_index.entries()]
+        if indexed != [one[:3] for one in aborted]:
+            self.violated(
+                (node.broker_id, log.topic_partition, "aborted"),
+                f"broker {node.broker_id} has the aborted transactions {indexed} in the indexes of"
+                f" {_name(log)}; its batches say {[one[:3] for one in aborted]}",
+            )
 
     def _look_at_hosted(self, node: SimNode) -> None:
         """R12: the HW with which a life begins."""
@@ -180,6 +212,12 @@ class DisksKeepTheirPromises(Checker):
                     f"{_name(log)} ends at {log.end_offset} on broker {node.broker_id}, which knows a batch"
                     f" of producer {entry.producer_id} at {entry.last_offset}",
                 )
+
+
+def _outline(entry: ProducerEntry) -> tuple[object, ...]:
+    """The epoch of a producer, where its open transaction begins, and its last batches."""
+    batches = [(one.first_sequence, one.last_sequence, one.first_offset) for one in entry.batches]
+    return entry.epoch, entry.coordinator_epoch, entry.transaction_first_offset, batches
 
 
 def _name(log: Log) -> str:
