@@ -52,6 +52,11 @@ class DelayedProduce(DelayedResult[AppendOutcomes]):
         self._pending = close_decided(self._pending, self._hosted)
         return not self._pending and self.force_complete()
 
+    @property
+    def pending(self) -> Sequence[ProduceStatus]:
+        """The partitions whose result was still open when it was last tried."""
+        return self._pending
+
     def result(self) -> AppendOutcomes:
         """Returns the outcome of every partition."""
         return outcomes_of(self._statuses)

@@ -10,6 +10,7 @@
 - `transactions`: they are whole, end, and readers see exactly what is committed.
 - `compaction`: compacted topics keep the last record of each key.
 - `liveness`: the cluster gets into order when mishaps are over; every request is answered.
+- `wakeups`: a produce that can be answered does not wait any longer.
 - `examination`: a client that asks for what the load's seldom do is answered rightly.
 """
 
@@ -41,6 +42,7 @@ from odradek.testing.sim.trial.checkers.transactions import (
     ReadCommittedIsExact,
     TransactionsAreWhole,
 )
+from odradek.testing.sim.trial.checkers.wakeups import WaitingProducesAreWoken
 
 CHECKERS: Final[tuple[type[Checker], ...]] = (
     OneLeaderPerEpoch,
@@ -64,6 +66,7 @@ CHECKERS: Final[tuple[type[Checker], ...]] = (
     KeysKeepTheirLast,
     ClusterIsInOrder,
     RequestsAreAnswered,
+    WaitingProducesAreWoken,
     # The last one: its requests change the cluster.
     AnswersAreRight,
 )

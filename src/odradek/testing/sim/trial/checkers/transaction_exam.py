@@ -176,8 +176,8 @@ def _examine_markers(examiner: Examiner, ended: _Producer) -> None:
     """A coordinator that was deposed must end no transaction any more."""
     place, named = examiner.place, ended.transactional_id
     examiner.wait()
-    partition = examiner.leader_of_place().core.replicas.partition(examiner.named_place)
-    entry = None if partition is None else partition.log.producers.get(ended.producer[0])
+    log = examiner.leader_of_place().logs.get(examiner.named_place)
+    entry = None if log is None else log.producers.get(ended.producer[0])
     if entry is None or entry.coordinator_epoch <= 0:
         return  # the first coordinator that there was is in office
     topic = WritableTxnMarkerTopic(place.topic, [place.partition])
