@@ -78,7 +78,7 @@ def heard_of_run(description: Description, spark: SparkSession) -> Heard:
 def kill_in_commit(description: Description) -> None:
     """A run in a process of its own that is killed in the middle of the table's commit."""
     done = subprocess.run(
-        [sys.executable, "-m", "campaigns.pipeline_driver", description.file, "SEALED", "400"],
+        [sys.executable, "-m", "campaigns.pipelines.driver", description.file, "SEALED", "400"],
         cwd=_ROOT,
         capture_output=True,
         check=False,

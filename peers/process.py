@@ -221,6 +221,15 @@ def _cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and that are there now; none of one that has ended."""
+    found: list[int] = []
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for one in Path(f"/proc/{pid}/task").glob("*/children"):
+            found += map(int, one.read_text().split())
+    return found
+
+
 def free_port() -> int:
     """A loopback port that no process listens on now, and that no test of this machine was given before.
 

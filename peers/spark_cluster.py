@@ -4,6 +4,7 @@ Each worker has a directory and an environment of its own, in which `python3` is
 pyarrow and numpy, and without Odradek: what tasks import of it was brought to them.
 """
 
+import contextlib
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Self
 
-from peers.process import HOST
+from peers.process import HOST, children_of
 from peers.waiting import wait_until
 
 EXECUTOR_MODULES: Final = ("pyarrow", "numpy")
@@ -43,8 +44,13 @@ class SparkCluster:
 
     def executors_of(self, number: int) -> list[int]:
         """The process ids of the executors that a worker runs now."""
-        children = Path(f"/proc/{self.worker(number)}/task").glob("*/children")
-        return [int(pid) for one in children for pid in one.read_text().split()]
+        return children_of(self.worker(number))
+
+    def kill_executors(self, number: int) -> None:
+        """Kill -9 of the executors of a worker, which starts others."""
+        for pid in self.executors_of(number):
+            with contextlib.suppress(ProcessLookupError):  # its application has just ended
+                os.kill(pid, signal.SIGKILL)
 
     def kill_worker(self, number: int) -> None:
         """Kill -9 of a worker and its executors, as by the end of its machine."""

@@ -1,6 +1,7 @@
 """One run of a pipeline that ends itself by `kill -9`, some milliseconds after a step of its first batch.
 
-`python -m campaigns.pipeline_driver FILE STEP MILLISECONDS`. Its Java process is left behind, as by any kill.
+`python -m campaigns.pipelines.driver FILE STEP MILLISECONDS`. Its Java process is left behind, as by any
+kill.
 """
 
 import os
