@@ -19,8 +19,8 @@ from odradek.spark.offset_ranges import OffsetRange
 from odradek.spark.pipeline.description import Description, read_description
 from odradek.spark.pipeline.engine import Step
 from odradek.spark.pipeline.planning import LogChanged, View
-from odradek.spark.pipeline.topics import ClusterTopics, source_options
-from odradek.spark.range_reader import read_range
+from odradek.spark.pipeline.topics import ClusterTopics, batch_options, source_options
+from odradek.spark.range_reader import PAUSES_S, read_range
 from odradek.spark.source_options import parse_options
 from odradek.testing import Broker
 from tests.spark.pipeline.fake_topics import FakeTopics, Heard, rows_of, run, verified
@@ -237,3 +237,10 @@ def test_the_offsets_are_those_of_a_consumer_group(broker: Broker, tmp_path: Pat
     with Admin(broker.bootstrap_servers) as admin:
         offsets = admin.list_group_offsets(topic)
     assert offsets == {TopicPartition(topic, 0): 3}
+
+
+def test_the_plan_of_a_batch_waits_for_a_broker_as_long_as_its_reading(tmp_path: Path) -> None:
+    """A broker that restarts when a batch has begun ends neither."""
+    described = of_file(tmp_path)
+    options = parse_options(batch_options(described) | {"subscribe": ",".join(described.topics)})
+    assert (options.offset_attempts - 1) * options.offset_retry_ms >= 1000 * sum(PAUSES_S)

@@ -36,7 +36,7 @@ from odradek.spark.pipeline.row_files import clear, files_in, save_rows
 from odradek.spark.pipeline.stage_state import StageState, digest_of
 from odradek.spark.pipeline.stages import StatefulStages, joined
 from odradek.spark.pipeline.topic_rows import json_texts_of, records_of
-from odradek.spark.pipeline.topics import source_options
+from odradek.spark.pipeline.topics import batch_options
 from odradek.spark.pipeline.transforms import Code, TableJoin, Transform, has_windows
 from odradek.spark.source import SCHEMA
 
@@ -277,7 +277,7 @@ class SparkJob:
             topic, number = one.topic_partition
             starts.setdefault(topic, {})[str(number)] = one.start
             ends.setdefault(topic, {})[str(number)] = one.end
-        return source_options(self._description) | {
+        return batch_options(self._description) | {
             "assign": json.dumps(
                 {topic: [int(number) for number in offsets] for topic, offsets in starts.items()}
             ),

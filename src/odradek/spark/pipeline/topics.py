@@ -21,6 +21,9 @@ from odradek.spark.source_options import SourceOptions, parse_options
 
 # The records of each partition that fields are inferred from.
 SAMPLE_RECORDS: Final = 1000
+# Spark plans the read of a batch when it has begun; a broker that restarts then may be away for as long as
+# when its records are read (`range_reader.PAUSES_S`), and not end the run.
+BATCH_ATTEMPTS: Final = 13
 
 
 def source_options(description: Description) -> dict[str, str]:
@@ -31,6 +34,11 @@ def source_options(description: Description) -> dict[str, str]:
         "kafka.client.id": description.group,
         **{f"kafka.{name}": value for name, value in description.protection.items()},
     }
+
+
+def batch_options(description: Description) -> dict[str, str]:
+    """Those of a source that reads a batch, whose ranges are known."""
+    return source_options(description) | {"fetchOffset.numRetries": str(BATCH_ATTEMPTS)}
 
 
 class ClusterTopics:
