@@ -51,6 +51,14 @@ SINKS = {
     "numbers": ('format = "json"\nfields = { n = "long" }', 'format = "topic"\ntopic = "numbers"\n'),
 }
 """Of each pipeline: how it decodes, and what stands behind its path."""
+FIRSTS = f"""
+[[transform]]
+sql = "select *, n % {RECORDS // 2} as id from records"
+[[transform]]
+deduplicate = "id"
+watermark_s = 3600
+"""
+"""One row of two with the same id: that of the first batch, or the earlier one."""
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +151,32 @@ def test_pipelines_of_each_kind_on_a_cluster(
     is_there_once(source, descriptions)
     verified = started("verify", [descriptions[1]], log, "--master", cluster.url)
     assert verified.wait(RUN_TIMEOUT_S) == 0, log.read_text()
+
+
+@pytest.mark.long
+def test_an_executor_that_is_killed_within_a_stage_costs_no_record(
+    cluster: SparkCluster, source: Broker, tmp_path: Path
+) -> None:
+    """Kill -9 when the stage of the second batch has begun on what the first has left."""
+    log = tmp_path / "run.log"
+    firsts = described(source, tmp_path, "firsts", 'format = "json"\nfields = { n = "long" }', FIRSTS)
+    run = started("run", [firsts], log, "--once", "--master", cluster.url)
+
+    def is_in_second_stage() -> bool:
+        assert run.poll() is None, log.read_text()
+        steps = {
+            name: {one.name for one in firsts.table.glob(f"_staging-*/_state/stage=1/{name}/[0-9]*")}
+            for name in ("offsets", "commits")
+        }
+        return (firsts.table / "batch=1").is_dir() and steps["offsets"] > steps["commits"]
+
+    wait_until(is_in_second_stage, "no stage begins", timeout_s=RUN_TIMEOUT_S)
+    for number in (1, 2):
+        cluster.kill_executors(number)
+    assert run.wait(RUN_TIMEOUT_S) == 0, log.read_text()
+    assert verify_table(firsts).faults == []
+    found = ds.dataset(firsts.table).to_table(["n"])["n"].to_pylist()
+    assert sorted(found) == list(range(RECORDS // 2))
 
 
 def test_a_worker_that_is_killed_costs_no_record(
