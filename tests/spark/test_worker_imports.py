@@ -23,7 +23,9 @@ def finds(importer: Any, name: str) -> bool:
     return importer.find_spec(name) is not None
 
 
-@pytest.mark.parametrize("name", ["pyspark.zip", "py4j-0.10.9.9-src.zip", "odradek-0123abcd.zip"])
+@pytest.mark.parametrize(
+    "name", ["pyspark.zip", "py4j-0.10.9.9-src.zip", "spark-core_2.13-4.1.4.jar", "odradek-0123abcd.zip"]
+)
 def test_a_zip_of_spark_or_ours_is_read_once(tmp_path: Path, name: str) -> None:
     file = zipped(tmp_path / name, 1)
     path = f"{file}/given"
