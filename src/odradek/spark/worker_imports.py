@@ -1,8 +1,8 @@
 """What a Python worker of Spark's does again before each task, and need not.
 
 A worker imports pyspark from a zip, on a cluster also our modules, and finds Spark's jar on its path. Before
-each task it tells all importers to look anew at what they import from. Python keeps an importer for each package,
-and each of them reads the whole directory of its zip or jar: 0.2 s of CPU for a task.
+each task it tells all importers to look anew at what they import from. Python keeps an importer for each
+package, and each of them reads the whole directory of its zip or jar: 0.2 s of CPU for a task.
 """
 
 import sys
@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from zipimport import zipimporter
 
-# What no task replaces while a worker lives: zips of Spark, its jar, and our zip, which is named by its content.
+# What no task replaces while a worker lives: Spark's zips and jar, and our zip, which is named by its content.
 _UNCHANGING: Final = ("pyspark", "py4j-", "spark-core_", "odradek-")
 
 
