@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from zipimport import zipimporter
 
-# What no task replaces while a worker lives: Spark's zips and jar, and our zip, which is named by its content.
+# What no task replaces while a worker lives: Spark's zips and jar, and our zip, named by its content.
 _UNCHANGING: Final = ("pyspark", "py4j-", "spark-core_", "odradek-")
 
 
