@@ -8,6 +8,7 @@ import re
 import signal
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -135,11 +136,12 @@ def _costs(cluster: BrokerProcess, idle_s: float) -> dict[str, float]:
 def _kill_a_leader(cluster: BrokerProcess, topic: str) -> dict[str, float]:
     """SIGKILL to a broker that is not the controller, while a producer writes to partitions that it leads.
 
-    The topic is the one that was made last: its partitions get new leaders last.
+    The topic is the one that was made last: its partitions get new leaders last. A broker that lost its session
+    while they were made may lead none of them, so the one that leads most is killed.
     """
     controller = controller_of(cluster)
-    victim = next(one for one in range(1, len(cluster.ports) + 1) if one != controller)
     leaders = leaders_of(admin_of(cluster), topic)
+    victim, _ = Counter(leader for leader in leaders.values() if leader != controller).most_common(1)[0]
     led = [number for number, leader in leaders.items() if leader == victim]
     pulse = Pulse(cluster, topic, led[:: max(1, len(led) // WATCHED_MAX)])
     began = time.perf_counter()
