@@ -136,8 +136,8 @@ def _costs(cluster: BrokerProcess, idle_s: float) -> dict[str, float]:
 def _kill_a_leader(cluster: BrokerProcess, topic: str) -> dict[str, float]:
     """SIGKILL to a broker that is not the controller, while a producer writes to partitions that it leads.
 
-    The topic is the one that was made last: its partitions get new leaders last. A broker that lost its session
-    while they were made may lead none of them, so the one that leads most is killed.
+    The topic is the one that was made last: its partitions get new leaders last. A broker that lost its
+    session while they were made may lead none of them, so the one that leads most is killed.
     """
     controller = controller_of(cluster)
     leaders = leaders_of(admin_of(cluster), topic)
