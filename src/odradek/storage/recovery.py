@@ -264,15 +264,16 @@ class _Loader:
         if max(checkpointed, first) == first_epoch_start or first_epoch_start > self.end_offset:
             return checkpointed
         if checkpointed == 0:
-            if first_epoch_start > first and not stopped_cleanly:
+            if first_epoch_start <= first:
+                return 0
+            if not stopped_cleanly:
                 # The checkpoint is written once a minute, the epochs as soon as the log start rises.
                 self.report.start_taken_from_epochs = first_epoch_start
                 return first_epoch_start
-            if first_epoch_start > first:
-                reason = f"it begins at offset {first}, its leader epochs at {first_epoch_start}"
-                remedy = "may show records that were deleted"
-                self.report.damages.append(Damage(self.segments.directory, reason, remedy))
-                self.epochs.clear()
+            reason = f"it begins at offset {first}, its leader epochs at {first_epoch_start}"
+            remedy = "may show records that were deleted"
+            self.report.damages.append(Damage(self.segments.directory, reason, remedy))
+            self.epochs.clear()
             return 0
         if stopped_cleanly:
             self._ignore_checkpoint(file_names.LOG_START_OFFSETS, checkpointed)
