@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,6 +26,7 @@ from campaigns.pipelines.load import Load
 from campaigns.pipelines.others import cluster_settings, kill_others
 from campaigns.pipelines.plain import PlainLoad
 from campaigns.pipelines.staged import StagedLoad
+from campaigns.pipelines.victims import BrokerVictim, ExecutorVictim
 from odradek.spark.java_home import find_java_home
 from odradek.spark.pipeline.description import SINK_FORMATS, TOPIC
 from odradek.spark.pipeline.formats import LAKES, session_settings
@@ -57,8 +59,9 @@ def one_table(
         if cluster is None:
             found = kill_drivers(load, kills, chance, spark)
         else:
-            victims = broker if options.victim == BROKER else cluster
-            found = kill_others(load, kills, chance, victims, directory / "log", has_stages=options.stages)
+            is_broker = options.victim == BROKER
+            victim_of = partial(BrokerVictim, broker) if is_broker else partial(ExecutorVictim, cluster)
+            found = kill_others(load, kills, chance, victim_of, directory / "log", has_stages=options.stages)
         if faults := load.check(spark):
             raise SystemExit(f"{sink}, seed {seed}, {dict(found)}:\n" + "\n".join(faults))
     return found

@@ -1,4 +1,4 @@
-"""The other side of `guided_run`: starts such a process, has it run, and hears of its steps."""
+"""Starts a process of `guided_run`, orders its runs, and is told each step that a run reaches."""
 
 import contextlib
 import subprocess
@@ -25,7 +25,7 @@ class Guide:
             )
 
     def run(self, reached: Callable[[str], None]) -> str:
-        """Have it run once; returns why that failed, or "". `reached` hears the name of each step."""
+        """Have it run once; `reached` is called with the name of each step. Returns why it failed, or ""."""
         assert self._process.stdout is not None
         watchdog = Timer(RUN_TIMEOUT_S, self._process.kill)
         watchdog.daemon = True

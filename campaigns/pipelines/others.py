@@ -6,6 +6,7 @@ printed and counted, since the run is expected to survive.
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -15,9 +16,8 @@ from campaigns.pipelines.guide import Guide
 from campaigns.pipelines.load import Load
 from campaigns.pipelines.moments import moment_of
 from campaigns.pipelines.strike import Strike
-from campaigns.pipelines.victims import BrokerVictim, ExecutorVictim
+from campaigns.pipelines.victims import Victim
 from odradek.spark.pipeline.formats import table_of
-from odradek.testing import Broker
 
 
 def cluster_settings(cluster: SparkCluster) -> str:
@@ -32,14 +32,15 @@ def kill_others(
     load: Load,
     kills: int,
     chance: Random,
-    victims: Broker | SparkCluster,
+    victim_of: Callable[[Random], Victim],
     log: Path,
     *,
     has_stages: bool,
 ) -> Counter[str]:
     """Kill that often, and bring the pipeline to its end; returns what was killed where.
 
-    `log` gets what the runs have to say. The first batch, for which executors start, is without a kill.
+    `victim_of` draws what is killed next; `log` gets what the runs have to say. The first batch, for which
+    executors start, is without a kill.
     """
     found: Counter[str] = Counter()
     ledger = table_of(load.description).ledger.directory
@@ -48,10 +49,7 @@ def kill_others(
     for _ in range(kills):
         load.send(chance)
         moment = moment_of(chance, has_stages=has_stages)
-        victim = (
-            BrokerVictim(victims, chance) if isinstance(victims, Broker) else ExecutorVictim(victims, chance)
-        )
-        strike = Strike(moment, victim, ledger)
+        strike = Strike(moment, victim_of(chance), ledger)
         fault = guide.run(strike.reached)
         killed = strike.end()
         found[f"{killed}, {moment}" if killed else "ended before its kill"] += 1

@@ -12,7 +12,7 @@ _POLL_S = 0.005
 
 
 class Strike:
-    """Kills a victim once; hears of the run's steps through `reached`."""
+    """Kills a victim once; the process that runs the pipeline tells its steps by `reached`."""
 
     def __init__(self, moment: Moment, victim: Victim, ledger: Path) -> None:
         """`ledger` is the directory of the pipeline's batches."""
